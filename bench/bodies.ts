@@ -51,18 +51,20 @@ try {
   let mostCostlyBody = { times: 0, what: 'nothing' };
   for (const route of routes) {
     token = await system.logIn();
-    const costlyValues = COSTLY_VALUES.map(([title, json]) => [title, json(BODY_BYTES - RESERVED_NAME_BYTES)] as const);
+    const costlyValues = COSTLY_VALUES.map(
+      ([title, makeJson]) => [title, makeJson(BODY_BYTES - RESERVED_NAME_BYTES)] as const,
+    );
     const ordinaryBody = makeBody(['a-member'], lettersValue[1](BODY_BYTES - RESERVED_NAME_BYTES));
     const ordinaryCost = await measureMedianCost(route, () => ordinaryBody);
     let worstCost = { times: 0, what: '' };
-    for (const [place, path] of route.bodyPaths) {
+    for (const [bodyPlace, path] of route.bodyPaths) {
       for (const [title, json] of costlyValues) {
         const body = makeBody(path, json);
         let costRatio = (await measureCost(route, body)) / ordinaryCost;
         if (costRatio > REMEASUREMENT_RATIO)
           costRatio =
             (await measureMedianCost(route, () => body)) / (await measureMedianCost(route, () => ordinaryBody));
-        if (costRatio > worstCost.times) worstCost = { times: costRatio, what: `${title} in "${place}"` };
+        if (costRatio > worstCost.times) worstCost = { times: costRatio, what: `${title} in "${bodyPlace}"` };
       }
     }
     console.log(

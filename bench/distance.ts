@@ -87,16 +87,16 @@ async function measureSequentialCalls({ baseUrl, serviceAccountKey, ...rest }: S
       findTrips('a signed request').hopsBeforeHandler,
       findTrips('a bearer request').hopsBeforeHandler,
     );
-    const checkTrips = (label: string, figure: number, limit: number) =>
+    const printTripVerdict = (label: string, figure: number, limit: number) =>
       printVerdict(`${label}, ${latencyMs} ms away`, figure, makeUpperLimit(limit), 'in sequence');
-    checkTrips('far hops before the handler, of a known principal', knownCallerTrips, 1);
-    checkTrips(
+    printTripVerdict('far hops before the handler, of a known principal', knownCallerTrips, 1);
+    printTripVerdict(
       'far hops before the handler, of one that is not known',
       findTrips('the first of a session').hopsBeforeHandler,
       2,
     );
-    checkTrips('round trips to Postgres of a page of a table', findTrips('a page of a table').postgresTrips, 4);
-    checkTrips(
+    printTripVerdict('round trips to Postgres of a page of a table', findTrips('a page of a table').postgresTrips, 4);
+    printTripVerdict(
       'round trips to Postgres of a dashboard of seven charts',
       findTrips('a dashboard of seven charts').postgresTrips,
       4,

@@ -72,11 +72,11 @@ async function fillTables(): Promise<TimedRead['after']> {
       .bind(account, every)
       .run();
   }
-  const after = await db
+  const lastRow = await db
     .prepare('select created_at as createdAt, id from users order by created_at desc, id desc limit 1 offset 50000')
     .first<TimedRead['after']>();
-  if (!after) throw new Error('The database is empty.');
-  return after;
+  if (!lastRow) throw new Error('The database is empty.');
+  return lastRow;
 }
 
 /** Measures the milliseconds of one read, averaged over the repeats. */
@@ -122,14 +122,14 @@ try {
       );
     }
   }
-  const line = (label: string, ms: number, suffix = '') =>
+  const formatLine = (label: string, ms: number, suffix = '') =>
     console.log(`${label.padEnd(58)}${ms.toFixed(3).padStart(9)} ms${suffix}`);
   const worstRatios = new Map<number, number>();
-  line('bare keyset query for one page', keysetMs);
+  formatLine('bare keyset query for one page', keysetMs);
   for (const { title, limit } of MEASURED_READS) {
     const ms = best.get(title) as number;
     const ratio = ms / keysetMs;
-    line(title, ms, `   ratio ${ratio.toFixed(1)}`);
+    formatLine(title, ms, `   ratio ${ratio.toFixed(1)}`);
     worstRatios.set(limit, Math.max(worstRatios.get(limit) ?? 0, ratio));
   }
   const readWorstRatio = (limit: number) => worstRatios.get(limit) as number;

@@ -77,7 +77,7 @@ try {
 
   await resetPeak(pid);
   const { currentMb: idleMb } = await readResidentMemory(pid);
-  const at = (daysAgo: number) => Date.now() - daysAgo * DAY_MS;
+  const computePastTime = (daysAgo: number) => Date.now() - daysAgo * DAY_MS;
   const queries: Record<string, { filter?: object; page?: number; total: number }> = {
     'the first page': { total: RECORD_COUNT },
     'the middle page': { page: RECORD_COUNT / 200, total: RECORD_COUNT },
@@ -92,7 +92,7 @@ try {
       total: 1,
     },
     'one request that never was': { filter: { values: { correlationId: 'no such' } }, total: 0 },
-    'ten days of both': { filter: { from: at(60), to: at(50) }, total: Number.NaN },
+    'ten days of both': { filter: { from: computePastTime(60), to: computePastTime(50) }, total: Number.NaN },
   };
   for (const [title, { filter, page = 1, total }] of Object.entries(queries)) {
     const query = JSON.stringify({ values: {}, ...filter, page, perPage: 100 });

@@ -57,8 +57,8 @@ const browser = await chromium.launch({
 });
 try {
   const edgeUrl = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`;
-  for (const [title, open] of Object.entries(await listDashboardPages(system, edgeUrl)))
-    await measurePage(browser, title, open);
+  for (const [title, openPage] of Object.entries(await listDashboardPages(system, edgeUrl)))
+    await measurePage(browser, title, openPage);
 } finally {
   await browser.close();
   edge.close();
@@ -69,10 +69,10 @@ try {
 type OpenPage = (page: Page) => Promise<string>;
 
 async function listDashboardPages({ demo }: RunningSystem, edgeUrl: string): Promise<Record<string, OpenPage>> {
-  const at = (url: string) => async () => edgeUrl + new URL(url).pathname;
+  const makeOpenPage = (url: string) => async () => edgeUrl + new URL(url).pathname;
   return {
-    'an embed': at(demo.embed_url),
-    'a public link': at(demo.public_share_url),
+    'an embed': makeOpenPage(demo.embed_url),
+    'a public link': makeOpenPage(demo.public_share_url),
     'the portal': await openPortal(demo, edgeUrl),
   };
 }

@@ -81,9 +81,9 @@ try {
   let worstCursorRatio = 0;
   for (const order of ['', '&sort_by=pedido', '&sort_by=-pedido']) {
     const cursor = await makeLastCursor(order);
-    const { records, next_cursor: next } = await readByCursor(order, PER_PAGE, cursor);
+    const { records, next_cursor: nextCursor } = await readByCursor(order, PER_PAGE, cursor);
     const end = order.includes('-') ? 1 : ROW_COUNT;
-    if (records.at(-1).pedido !== end || next !== null)
+    if (records.at(-1).pedido !== end || nextCursor !== null)
       throw new Error(`the last page ends with ${records.at(-1).pedido}`);
     let first = Number.POSITIVE_INFINITY;
     let lastPageMs = Number.POSITIVE_INFINITY;

@@ -107,9 +107,12 @@ try {
   const printedProblems = [...failures];
   for (const [kind, { times, statuses, unexpectedAnswers }] of callers.tallies) {
     const sortedTimes = times.toSorted((a, b) => a - b);
-    const at = (quantile: number) => `${sortedTimes[Math.floor(quantile * (sortedTimes.length - 1))]?.toFixed(0)} ms`;
+    const formatQuantile = (quantile: number) =>
+      `${sortedTimes[Math.floor(quantile * (sortedTimes.length - 1))]?.toFixed(0)} ms`;
     const counts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
-    console.log(`${kind.padEnd(8)} ${counts}; half within ${at(0.5)}, 99 of 100 within ${at(0.99)}`);
+    console.log(
+      `${kind.padEnd(8)} ${counts}; half within ${formatQuantile(0.5)}, 99 of 100 within ${formatQuantile(0.99)}`,
+    );
     for (const [status, count] of statuses) if (status < 200 || status > 299) refusedCount += count;
     printedProblems.push(...unexpectedAnswers);
   }

@@ -176,7 +176,7 @@ async function* splitChunks(
   boundary: string,
   reportBytes: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array, void> {
-  let bytes = 0;
+  let takenBytes = 0;
   for (const [name, value] of form) {
     const part = `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`;
     if (typeof value === 'string') {
@@ -190,8 +190,8 @@ async function* splitChunks(
       for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
         yield chunk.value;
         // It has been taken once the next one is wanted.
-        bytes += chunk.value.byteLength;
-        reportBytes(bytes);
+        takenBytes += chunk.value.byteLength;
+        reportBytes(takenBytes);
       }
     } finally {
       await reader.cancel();

@@ -207,7 +207,7 @@ export class DataConsoleEmbed extends Base {
         const wait = pause * (0.75 + Math.random() / 2);
         this.#send('token-failed');
         this.#fail('TOKEN_FAILED', String(error), this.#texts.retrying, Math.ceil(wait / 1000));
-        await passed(wait, signal);
+        await sleep(wait, signal);
       }
     }
     return undefined;
@@ -217,7 +217,7 @@ export class DataConsoleEmbed extends Base {
   async #fetch(signal) {
     if (!this.#getToken)
       return fetchToken(this.getAttribute('token-endpoint') ?? '', this.ownerDocument.baseURI, signal);
-    const token = await Promise.race([this.#getToken(), passed(TIMEOUT_MS, signal)]);
+    const token = await Promise.race([this.#getToken(), sleep(TIMEOUT_MS, signal)]);
     if (!isToken(token)) throw new Error('getToken gave no token in time.');
     return token;
   }
@@ -307,7 +307,7 @@ function parseAddress(src, base) {
 }
 
 /** @param {number} milliseconds @param {AbortSignal} signal @returns {Promise<void>} when they have passed, or `signal` was aborted */
-const passed = (milliseconds, signal) =>
+const sleep = (milliseconds, signal) =>
   new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);

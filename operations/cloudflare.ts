@@ -124,7 +124,7 @@ export class CloudflareAccount {
   }
 
   /** Makes the access to the objects of an R2 bucket. */
-  createFiles(bucket: string, { jurisdiction }: Location): Omit<Files, 'close'> {
+  openBucketFiles(bucket: string, { jurisdiction }: Location): Omit<Files, 'close'> {
     const objectsPath = `/r2/buckets/${bucket}/objects`;
     const headers = makeJurisdictionHeader(jurisdiction);
     return {
@@ -315,8 +315,8 @@ async function requestApi(...args: ApiRequest) {
 }
 
 /** Sends a request; repeats it if the API is overloaded or unreachable. @throws Problem if it stays unreachable */
-async function sendRequest(...[credentials, method, path, body, given = {}]: ApiRequest): Promise<Response> {
-  const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json', ...given };
+async function sendRequest(...[credentials, method, path, body, givenHeaders = {}]: ApiRequest): Promise<Response> {
+  const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json', ...givenHeaders };
   const text = typeof body === 'object' ? JSON.stringify(body) : body;
   const init = { method, headers, ...(text !== undefined && { body: text }) };
   for (let tryCount = 1; ; tryCount += 1) {

@@ -70,7 +70,7 @@ export async function readEnvironment(
   // Loading wrangler takes a second; a misspelt command does not wait for it.
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
-  const config: WranglerConfig = name === 'production' ? rawConfig : renameResources(rawConfig, name);
+  const config: WranglerConfig = name === 'production' ? rawConfig : insertEnvironmentName(rawConfig, name);
   const databases = config.d1_databases ?? [];
   const { location, domain } = chosenSettings;
   const jurisdiction = location.jurisdiction ?? undefined;
@@ -152,5 +152,5 @@ function readSettings(name: EnvironmentName): EnvironmentSettings {
 }
 
 /** Replaces `data-console-jobs` by `data-console-staging-jobs`, and so on for every name. */
-const renameResources = (config: WranglerConfig, name: EnvironmentName): WranglerConfig =>
+const insertEnvironmentName = (config: WranglerConfig, name: EnvironmentName): WranglerConfig =>
   JSON.parse(JSON.stringify(config).replaceAll('"data-console-', `"data-console-${name}-`));

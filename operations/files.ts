@@ -24,7 +24,7 @@ export async function openFiles(env: string | undefined): Promise<Files> {
   for (const jurisdiction of new Set([settings.location.jurisdiction, null, ...JURISDICTIONS])) {
     const location = { hint: null, jurisdiction };
     if (await account.hasBucket(bucket, location)) {
-      return { ...account.createFiles(bucket, location), close: async () => undefined };
+      return { ...account.openBucketFiles(bucket, location), close: async () => undefined };
     }
   }
   throw new Problem(`There is no bucket ${bucket} of ${workerName} yet: npm run deploy -- --env ${env}`);

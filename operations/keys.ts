@@ -42,8 +42,10 @@ export function listVariableVersions(variables: readonly string[]): KeyVersion[]
     variables.flatMap((variable): KeyVersion[] => {
       if (variable === KEY_VARIABLES[key]) return [{ key, variable, version: 1, isNext: false }];
       if (!variable.startsWith(`${KEY_VARIABLES[key]}_`)) return [];
-      const [, next, version] = /^(NEXT_)?([1-9]\d*)$/.exec(variable.slice(KEY_VARIABLES[key].length + 1)) ?? [];
-      return version === undefined ? [] : [{ key, variable, version: Number(version), isNext: next !== undefined }];
+      const [, nextPrefix, version] = /^(NEXT_)?([1-9]\d*)$/.exec(variable.slice(KEY_VARIABLES[key].length + 1)) ?? [];
+      return version === undefined
+        ? []
+        : [{ key, variable, version: Number(version), isNext: nextPrefix !== undefined }];
     }),
   );
   return foundVersions.sort((a, b) => a.version - b.version);

@@ -206,16 +206,16 @@ export function openContext<A extends Actor>(
     now: () => clock.now(),
     newId: () => newId(clock.now()),
     defer: (work) => origin.waitUntil(work),
-    cleanup: (closer) => {
-      closers.push(closer);
+    cleanup: (closeResource) => {
+      closers.push(closeResource);
     },
   };
   return {
     context,
     async close() {
-      for (const closer of closers.splice(0).reverse()) {
+      for (const closeResource of closers.splice(0).reverse()) {
         try {
-          await closer();
+          await closeResource();
         } catch (error) {
           logError('cleanup_failed', error);
         }

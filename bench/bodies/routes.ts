@@ -37,7 +37,9 @@ export async function listRoutes({ baseUrl }: System): Promise<Route[]> {
     Object.entries(operations).flatMap(([method, { security, requestBody }]) => {
       const schema = requestBody?.content['application/json']?.schema;
       if (!schema) return [];
-      const memberPaths = new Map([...listParts(schema, resolveReference)].map(([place]) => [place.join('.'), place]));
+      const memberPaths = new Map(
+        [...listParts(schema, resolveReference)].map(([bodyPath]) => [bodyPath.join('.'), bodyPath]),
+      );
       const credential = Object.keys(security[0] ?? {})[0] ?? 'none';
       const pathWithId = path.replaceAll(/\{[^}]+\}/g, 'f'.repeat(24));
       return [

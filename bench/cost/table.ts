@@ -37,12 +37,12 @@ export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
     countMonthlyMillions(rate) * 1e6 * measuredUse[trafficKind].recordCountPerRequest;
   const rows: [string, (trafficKind: TrafficKind, rate: number) => number][] = [
     ...COST_LINES.map(
-      ([title, used]) =>
+      ([title, useKinds]) =>
         [
           title,
           (trafficKind: TrafficKind, rate: number) =>
             countMonthlyMillions(rate) *
-            used.reduce((sum, name) => sum + computeCost(name, measuredUse[trafficKind].requestUsage[name]), 0),
+            useKinds.reduce((sum, name) => sum + computeCost(name, measuredUse[trafficKind].requestUsage[name]), 0),
         ] as [string, (trafficKind: TrafficKind, rate: number) => number],
     ),
     [
@@ -71,16 +71,16 @@ export function formatMonthlyTable(measuredUse: MeasuredUse): string[] {
     )
       .replaceAll(' ', '')
       .replaceAll('|---:', '|---:'),
-    ...rows.map(([title, cost]) =>
+    ...rows.map(([title, sumCosts]) =>
       formatLine(
         title,
-        columns.map(({ sort, rate }) => formatDollars(cost(sort, rate))),
+        columns.map(({ sort, rate }) => formatDollars(sumCosts(sort, rate))),
       ),
     ),
     formatLine(
       '**in all**',
       columns.map(
-        ({ sort, rate }) => `**${formatDollars(rows.reduce((sum, [, cost]) => sum + cost(sort, rate), 0))}**`,
+        ({ sort, rate }) => `**${formatDollars(rows.reduce((sum, [, sumCosts]) => sum + sumCosts(sort, rate), 0))}**`,
       ),
     ),
   ];
@@ -90,7 +90,7 @@ export const TABLE_MARKERS = ['<!-- costs -->', '<!-- end of costs -->'] as cons
 
 /** Returns the text with the cost table in place of what stands between `TABLE_MARKERS`. */
 export function replaceTable(text: string, measuredUse: MeasuredUse): string {
-  const [before, rest] = text.split(TABLE_MARKERS[0]) as [string, string];
+  const [textBefore, rest] = text.split(TABLE_MARKERS[0]) as [string, string];
   const textAfter = rest.slice(rest.indexOf(TABLE_MARKERS[1]));
-  return `${before}${TABLE_MARKERS[0]}\n\n${formatMonthlyTable(measuredUse).join('\n')}\n\n${textAfter}`;
+  return `${textBefore}${TABLE_MARKERS[0]}\n\n${formatMonthlyTable(measuredUse).join('\n')}\n\n${textAfter}`;
 }

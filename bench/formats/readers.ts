@@ -119,28 +119,28 @@ async function readXlsWithE965(path: string): Promise<number> {
 
 async function readZip(path: string, size: number): Promise<number> {
   const zip = openZipAt(path);
-  let bytes = 0;
+  let unpackedBytes = 0;
   for (const entry of await readDirectory(zip.read, size)) {
     await unpackZipEntry(zip, entry, (piece) => {
-      bytes += piece.length;
+      unpackedBytes += piece.length;
     });
   }
-  return bytes;
+  return unpackedBytes;
 }
 
 async function readZipWithFflate(path: string): Promise<number> {
-  let bytes = 0;
+  let unpackedBytes = 0;
   const unzip = new Unzip((file) => {
     file.ondata = (error, piece) => {
       if (error) throw error;
-      bytes += piece.length;
+      unpackedBytes += piece.length;
     };
     file.start();
   });
   unzip.register(UnzipInflate);
   for await (const piece of createReadStream(path, { highWaterMark: 256 * 1024 })) unzip.push(piece);
   unzip.push(new Uint8Array(), true);
-  return bytes;
+  return unpackedBytes;
 }
 
 async function readXml(path: string): Promise<number> {

@@ -26,10 +26,10 @@ function watchStorage({ storage }: DurableObjectState): void {
     [Object.getPrototypeOf(storage.kv), 'put', 'objects.rowsWritten'],
     [Object.getPrototypeOf(storage.kv), 'get', 'objects.rowsRead'],
   ];
-  for (const [object, name, used] of rows) {
+  for (const [object, name, useKind] of rows) {
     const call = Reflect.get(object, name);
     Reflect.set(object, name, function counted(this: unknown, ...args: unknown[]) {
-      addUse(used);
+      addUse(useKind);
       return Reflect.apply(call, this, args);
     });
   }

@@ -7,7 +7,7 @@ import {
   type UploadJob,
   withSession,
 } from '../../client/client.ts';
-import { act, form, h, sentence, table } from './dom.ts';
+import { act, buildTable, form, formatError, h } from './dom.ts';
 
 const baseUrl = document.querySelector('meta[name=api]')?.getAttribute('content') ?? '';
 const store = {
@@ -19,8 +19,8 @@ const queryParameters = new URLSearchParams(location.search);
 const main = h('main');
 /** Number of views requested so far: a view that loads after another one was requested is not shown. */
 let viewCount = 0;
-const text = (value: unknown): string => (value === null ? '' : String(value));
-const link = (to: string, name: string) => h('a', { href: `#${to}` }, name);
+const toText = (value: unknown): string => (value === null ? '' : String(value));
+const buildLink = (to: string, name: string) => h('a', { href: `#${to}` }, name);
 
 function showSignIn(): void {
   const fields = [
@@ -59,10 +59,10 @@ const VIEWS: Record<string, (id: string) => Promise<Node[]>> = {
   async tables() {
     const tables = await Array.fromAsync(api.list('/v1/managed-tables'));
     const rows = tables.map(({ _id, display_name, row_count }) => [
-      link(`table/${_id}`, display_name),
-      text(row_count),
+      buildLink(`table/${_id}`, display_name),
+      toText(row_count),
     ]);
-    return [h('h1', {}, 'Tables'), showUpload(), table(['Name', 'Rows'], rows)];
+    return [h('h1', {}, 'Tables'), showUpload(), buildTable(['Name', 'Rows'], rows)];
   },
 
   async table(id) {
@@ -94,7 +94,7 @@ const VIEWS: Record<string, (id: string) => Promise<Node[]>> = {
         );
         return [email, name, status, status === 'invited' ? '' : toggleButton, end];
       });
-      if (searchNumber === latestSearch) list.replaceChildren(table(['Email', 'Name', 'Status', '', ''], rows));
+      if (searchNumber === latestSearch) list.replaceChildren(buildTable(['Email', 'Name', 'Status', '', ''], rows));
     };
     await fillTable();
     const searchForm = form([{ name: 'search', label: 'Find' }], 'Search', ({ search }) =>
@@ -116,14 +116,14 @@ const VIEWS: Record<string, (id: string) => Promise<Node[]>> = {
     const make = form(fields, 'Create', ({ name = '', slug = '', description = '' }) =>
       api.post('/v1/groups', { body: { name, slug, description } }).then(showView),
     );
-    return [h('h1', {}, 'Groups'), make, table(['Name', 'Description', 'Members'], await Promise.all(rows))];
+    return [h('h1', {}, 'Groups'), make, buildTable(['Name', 'Description', 'Members'], await Promise.all(rows))];
   },
 
   async dashboards() {
     const dashboards = await Array.fromAsync(api.list('/v1/dashboards'));
     return [
       h('h1', {}, 'Dashboards'),
-      h('ul', {}, ...dashboards.map(({ _id, name }) => h('li', {}, link(`dashboard/${_id}`, name)))),
+      h('ul', {}, ...dashboards.map(({ _id, name }) => h('li', {}, buildLink(`dashboard/${_id}`, name)))),
     ];
   },
 
@@ -145,9 +145,9 @@ const VIEWS: Record<string, (id: string) => Promise<Node[]>> = {
         const columnNames = columns.map((column) => column.name);
         const body = error
           ? h('p', { role: 'alert' }, error.message)
-          : table(
+          : buildTable(
               columnNames,
-              rows.slice(0, 20).map((row) => row.map(text)),
+              rows.slice(0, 20).map((row) => row.map(toText)),
             );
         return h('section', { 'aria-label': chart.name }, h('h2', {}, chart.name), body);
       });
@@ -190,9 +190,9 @@ async function listRows({ _id: id, columns }: ManagedTable, filter: Record<strin
       ifMatch = headers.get('etag') ?? undefined;
     };
     const row = await api.get('/v1/managed-tables/{id}/data/{rowId}', { params, onHeaders });
-    const fields = columns.map(({ name, display_name }) => ({ name, label: display_name, value: text(row[name]) }));
+    const fields = columns.map(({ name, display_name }) => ({ name, label: display_name, value: toText(row[name]) }));
     const saveForm = form(fields, 'Save', async (values) => {
-      const changedColumns = columns.filter(({ name }) => values[name] !== text(row[name]));
+      const changedColumns = columns.filter(({ name }) => values[name] !== toText(row[name]));
       const body = Object.fromEntries(changedColumns.map(({ name, type }) => [name, parseTyped(type, values[name])]));
       await api.put('/v1/managed-tables/{id}/data/{rowId}', { params, body, ifMatch });
       await showView();
@@ -203,12 +203,12 @@ async function listRows({ _id: id, columns }: ManagedTable, filter: Record<strin
     const cell: HTMLElement = h(
       'span',
       {},
-      act('edit', () => editRow(text(row.id), cell)),
+      act('edit', () => editRow(toText(row.id), cell)),
     );
-    return [...columns.map(({ name }) => text(row[name])), cell];
+    return [...columns.map(({ name }) => toText(row[name])), cell];
   });
   const head = columns.map(({ display_name }) => display_name);
-  return h('div', {}, h('p', { role: 'status' }, `${total} rows`), table([...head, ''], lines));
+  return h('div', {}, h('p', { role: 'status' }, `${total} rows`), buildTable([...head, ''], lines));
 }
 
 function parseTyped(type: string, value = ''): unknown {
@@ -268,7 +268,7 @@ async function showView(): Promise<void> {
   } catch (error) {
     if (viewNumber !== viewCount) return;
     if (store.read() === null) return showSignIn();
-    main.replaceChildren(h('p', { role: 'alert' }, sentence(error)));
+    main.replaceChildren(h('p', { role: 'alert' }, formatError(error)));
   }
 }
 
@@ -278,7 +278,7 @@ async function showConsole(): Promise<void> {
     await api.post('/v1/auth/logout').finally(() => store.write(null));
     showSignIn();
   });
-  const links = ['tables', 'people', 'groups', 'dashboards'].map((view) => link(view, view));
+  const links = ['tables', 'people', 'groups', 'dashboards'].map((view) => buildLink(view, view));
   main.replaceChildren();
   document.body.replaceChildren(
     h('nav', {}, ...links, `${user?.email} of ${context.company.name} `, signOutButton),

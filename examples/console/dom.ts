@@ -17,7 +17,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-export const table = (head: string[], rows: Child[][]): HTMLTableElement =>
+export const buildTable = (head: string[], rows: Child[][]): HTMLTableElement =>
   h(
     'table',
     {},
@@ -26,7 +26,7 @@ export const table = (head: string[], rows: Child[][]): HTMLTableElement =>
   );
 
 /** Returns the API's message about a failure, in the reader's language. */
-export const sentence = (error: unknown): string => String(Object((error as ApiError).body ?? error).message);
+export const formatError = (error: unknown): string => String(Object((error as ApiError).body ?? error).message);
 
 type Field = { name: string; label: string } & Record<string, string | undefined>;
 
@@ -54,7 +54,7 @@ export function form(
       const notedProblems = fieldProblems.filter(([name]) => notes.has(name));
       for (const [name, message] of notedProblems) (notes.get(name) as Node).textContent = message;
       if (notedProblems.length === 0)
-        alert.textContent = [sentence(error), ...fieldProblems.map((problem) => problem.join(' '))].join(' ');
+        alert.textContent = [formatError(error), ...fieldProblems.map((problem) => problem.join(' '))].join(' ');
     });
     button.disabled = false;
   });
@@ -67,7 +67,7 @@ export function act(name: string, work: () => Promise<unknown>): HTMLSpanElement
   const run = () => {
     alert.textContent = '';
     work().catch((error) => {
-      alert.textContent = sentence(error);
+      alert.textContent = formatError(error);
     });
   };
   return h('span', {}, h('button', { type: 'button', onclick: run }, name), alert);

@@ -7,12 +7,12 @@ import { build } from 'esbuild';
 
 /** Serves the console; port 0 means a free one. @returns the console's address, and a function that stops the server */
 export async function serveConsole(api: string, port = 0): Promise<{ url: string; close(): Promise<void> }> {
-  const file = (name: string) => readFile(join(import.meta.dirname, name), 'utf8');
+  const readSiteFile = (name: string) => readFile(join(import.meta.dirname, name), 'utf8');
   const entryPoints = [join(import.meta.dirname, 'console.ts')];
   const bundle = await build({ entryPoints, bundle: true, format: 'esm', target: 'es2022', write: false });
   const files: Record<string, [type: string, text: string]> = {
-    '/': ['text/html; charset=utf-8', (await file('page.html')).replace('{{api}}', api)],
-    '/console.css': ['text/css', await file('console.css')],
+    '/': ['text/html; charset=utf-8', (await readSiteFile('page.html')).replace('{{api}}', api)],
+    '/console.css': ['text/css', await readSiteFile('console.css')],
     '/console.js': ['text/javascript', bundle.outputFiles[0]?.text ?? ''],
   };
   const policy = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src ${api}`;

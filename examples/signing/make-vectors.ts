@@ -5,8 +5,8 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { invalidRequests } from './vectors/invalid.ts';
-import { validRequests } from './vectors/valid.ts';
+import { makeInvalidVectors } from './vectors/invalid.ts';
+import { makeValidVectors } from './vectors/valid.ts';
 import { KEY, NOW, type Vectors } from './vectors/vector.ts';
 
 /** Makes the content of `vectors.json`. */
@@ -15,8 +15,8 @@ export async function makeVectors(): Promise<Vectors> {
     about: 'Test vectors of request signing. README.md tells how to read them.',
     key: KEY,
     now: NOW,
-    valid: await validRequests(),
-    invalid: await invalidRequests(),
+    valid: await makeValidVectors(),
+    invalid: await makeInvalidVectors(),
   };
 }
 

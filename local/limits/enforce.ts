@@ -11,10 +11,10 @@ type ObjectMethod = (...args: unknown[]) => unknown;
 export function replaceMethods(
   example: object,
   names: readonly string[],
-  by: (name: string, method: ObjectMethod) => ObjectMethod,
+  wrapMethod: (name: string, method: ObjectMethod) => ObjectMethod,
 ): void {
   const prototype = Object.getPrototypeOf(example) as Record<string, ObjectMethod>;
-  for (const name of names) prototype[name] = by(name, prototype[name] as ObjectMethod);
+  for (const name of names) prototype[name] = wrapMethod(name, prototype[name] as ObjectMethod);
 }
 
 const { FILES, CONTROL_DB, AUDIT } = env as unknown as Bindings;

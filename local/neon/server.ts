@@ -86,7 +86,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   };
 
   /** Sets or reads what tests ask for. */
-  const control = async (request: IncomingMessage): Promise<unknown> => {
+  const handleControl = async (request: IncomingMessage): Promise<unknown> => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://neon');
     const projectName = searchParams.get('project_name') ?? '';
     const milliseconds = Number(searchParams.get('milliseconds'));
@@ -119,7 +119,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
     if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint, computes);
     if (options.testInterface === true && path.startsWith('/_test/'))
-      return sendJson(response, 200, (await control(request)) ?? {});
+      return sendJson(response, 200, (await handleControl(request)) ?? {});
     sendJson(response, 404, { code: '', message: 'not found' });
   };
   const server = createServer((request, response) => {

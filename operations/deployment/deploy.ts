@@ -171,7 +171,7 @@ function listSteps(deployment: Deployment, credentials: CloudflareCredentials): 
     {
       title: `Records: move those of ${formerDatabase}, where earlier versions kept them, to the logs of companies`,
       run: () =>
-        moveFormerRecords(account, account.createFiles(bucketNames[0] ?? '', settings.location), formerDatabase),
+        moveFormerRecords(account, account.openBucketFiles(bucketNames[0] ?? '', settings.location), formerDatabase),
     },
   ];
 }

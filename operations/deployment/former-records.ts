@@ -31,11 +31,11 @@ export async function moveFormerRecords(
   for (const [table, folder] of Object.entries(FORMER_TABLES)) {
     for (;;) {
       const rows = await readNextRows(runQuery, table);
-      const [first, last] = [rows[0], rows.at(-1)];
-      if (!first || !last) break;
+      const [firstRow, lastRow] = [rows[0], rows.at(-1)];
+      if (!firstRow || !lastRow) break;
       if (folder === null) await putLetters(files, rows);
-      else await files.put(`${folder}/${padNumber(first.row_number)}.ndjson`, formatNdjson(rows));
-      await runQuery('INSERT OR REPLACE INTO moved_rows VALUES (?, ?)', table, String(last.row_number));
+      else await files.put(`${folder}/${padNumber(firstRow.row_number)}.ndjson`, formatNdjson(rows));
+      await runQuery('INSERT OR REPLACE INTO moved_rows VALUES (?, ?)', table, String(lastRow.row_number));
       movedRowCount += rows.length;
     }
   }

@@ -36,16 +36,16 @@ export async function addVersion(
   );
   const newestVersion = (await listKeyVersions(store, key)).at(-1)?.version ?? 0;
   const version = Math.max(makeKeyVersion(options.now), newestVersion + 1);
-  const [next, used] = [formatVariable(key, version, { isNext: true }), formatVariable(key, version)];
+  const [nextVariable, usedVariable] = [formatVariable(key, version, { isNext: true }), formatVariable(key, version)];
   const secret = makeKey(key, version);
-  await options.keepSecret({ [used]: secret });
-  await store.setSecret(next, secret);
+  await options.keepSecret({ [usedVariable]: secret });
+  await store.setSecret(nextVariable, secret);
   report(`Version ${version} is set, to be read only.`);
   await sleep(store.propagationMs);
-  await store.setSecret(used, secret);
+  await store.setSecret(usedVariable, secret);
   report(`Version ${version} is in use for all that is new; older ones go on being read.`);
   await sleep(store.propagationMs);
-  for (const { variable } of [{ variable: next }, ...remainingVersions]) await store.removeSecret(variable);
+  for (const { variable } of [{ variable: nextVariable }, ...remainingVersions]) await store.removeSecret(variable);
 }
 
 /** Removes a version of a key, which ends everything made under it. @throws Problem naming the uses, unless forced */

@@ -105,20 +105,20 @@ export async function computeAccessChange(
       .filter((id) => !grants.has(id));
     for (const [id, group] of await readGrants(db, caller.companyId, [...new Set(missingGroupIds)]))
       grants.set(id, group);
-    const accessBefore = createAccessCompiler(caller.companyId, grants);
-    const accessAfter = createAccessCompiler(caller.companyId, readGrantsAfter(grants, ids, is));
+    const compileFormerAccess = createAccessCompiler(caller.companyId, grants);
+    const compileNewAccess = createAccessCompiler(caller.companyId, readGrantsAfter(grants, ids, is));
     for (const [at, person] of foundPrincipals.entries()) {
       const groupSet = groupSetsAfter[at] as GroupSet;
       const key = `${makeGroupSetKey(person)} ${makeGroupSetKey(groupSet)}`;
       const accessChange =
-        changesByGroups.get(key) ?? compareAccess(accessBefore(person), accessAfter(groupSet), budget);
+        changesByGroups.get(key) ?? compareAccess(compileFormerAccess(person), compileNewAccess(groupSet), budget);
       changesByGroups.set(key, accessChange);
       const { type, id, name } = person;
-      for (const side of ['gains', 'losses'] as const) {
-        const remainingCount = MAX_WITNESSES - change[side].length;
-        change.truncated ||= accessChange[side].length > remainingCount;
-        change[side].push(
-          ...accessChange[side]
+      for (const changeKind of ['gains', 'losses'] as const) {
+        const remainingCount = MAX_WITNESSES - change[changeKind].length;
+        change.truncated ||= accessChange[changeKind].length > remainingCount;
+        change[changeKind].push(
+          ...accessChange[changeKind]
             .slice(0, remainingCount)
             .map((witness) => ({ principal: { type, id, name }, ...witness })),
         );

@@ -34,19 +34,19 @@ export const parseGroups = ({ groups: text }: GroupSet): string[] => JSON.parse(
 /** Selects the active principals that the caller may see, with their groups: of users, those in all their accounts. */
 function selectActivePrincipals(caller: Principal): SQL {
   const { companyId } = caller;
-  const isListedUser = isNotDenied(users.id, findReadDenials(caller, 'user'));
-  const isListedAccount = isNotDenied(serviceAccounts.id, findReadDenials(caller, 'named_service_account'));
+  const isVisibleUser = isNotDenied(users.id, findReadDenials(caller, 'user'));
+  const isVisibleAccount = isNotDenied(serviceAccounts.id, findReadDenials(caller, 'named_service_account'));
   const isActiveUser = and(
     eq(users.companyId, companyId),
     isNull(users.deletedAt),
     eq(users.isActive, true),
-    isListedUser,
+    isVisibleUser,
   );
   const isActiveServiceAccount = and(
     eq(serviceAccounts.companyId, companyId),
     isNull(serviceAccounts.deletedAt),
     eq(serviceAccounts.isActive, true),
-    isListedAccount,
+    isVisibleAccount,
   );
   return sql`(
     select 'user' as type, ${users.id} as id, ${users.name} as name, ${users.isOwner} as "isOwner",

@@ -91,7 +91,10 @@ export function mapStatements(step: StatementUnit[string], make: (statement: Sta
   if (isStatement(step)) return make(step);
   if (Array.isArray(step)) return step.map(make);
   return Object.fromEntries(
-    Object.entries<StatementUnit[string]>(step).map(([name, one]) => [name, mapStatements(one, make)]),
+    Object.entries<StatementUnit[string]>(step).map(([name, stepStatements]) => [
+      name,
+      mapStatements(stepStatements, make),
+    ]),
   );
 }
 

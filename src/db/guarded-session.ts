@@ -6,7 +6,7 @@ export interface GuardedSession {
   prepare(sql: string): D1PreparedStatement;
   batch(statements: D1PreparedStatement[]): Promise<D1Result[]>;
   getBookmark(): D1SessionBookmark | null;
-  /** Lets batches change access while `work` runs, until `deadline` (ms), which is before the announcement expires. */
+  /** Runs `work`, whose batches may change access until `deadline` (ms): before the change that was announced to the gate expires. */
   runAccessChange<T>(deadline: number, work: () => Promise<T>): Promise<T>;
 }
 

@@ -54,10 +54,10 @@ export async function readPage<T extends ListedTable, Extra extends ExtraFields 
   const size = db
     .$with('size')
     .as(db.select({ total: sql<number>`coalesce((${countSql}), 0)`.as('total') }).from(sql`(select 1)`));
-  const orderBy = (column: SQLiteColumn | SQL, isDescending: boolean): SQL =>
+  const makeOrderSql = (column: SQLiteColumn | SQL, isDescending: boolean): SQL =>
     isDescending ? desc(column) : asc(column);
   const makeIdsSql = (isDescending: boolean, limit: SQL, offset: SQL): SQL =>
-    sql`select id from (select ${source.id} as id from ${source.table} where ${filter} order by ${orderBy(source.by, isDescending)}, ${orderBy(source.id, isDescending)} limit ${limit} offset ${offset})`;
+    sql`select id from (select ${source.id} as id from ${source.table} where ${filter} order by ${makeOrderSql(source.by, isDescending)}, ${makeOrderSql(source.id, isDescending)} limit ${limit} offset ${offset})`;
 
   const remainingSql = sql`(select total - ${skippedCount} from size)`;
   const isNearStart = sql`${remainingSql} >= ${skippedCount + perPage}`;
@@ -73,7 +73,7 @@ export async function readPage<T extends ListedTable, Extra extends ExtraFields 
     .select({ total: size.total, record: { ...getTableColumns(table), ...extra } as unknown as { id: SQLiteColumn } })
     .from(size)
     .leftJoin(table, sql`${table.id} in (${skippedCount === 0 ? idsFromStart : idsFromNearerEnd})`)
-    .orderBy(orderBy(by, descending), orderBy(table.id, descending));
+    .orderBy(makeOrderSql(by, descending), makeOrderSql(table.id, descending));
   return {
     total: rows[0]?.total ?? 0,
     page,

@@ -20,7 +20,7 @@ const queryBuilder = drizzle({ prepare: () => undefined } as unknown as D1Databa
 
 /** Prepares reads for `readTogether`: `build` runs once per isolate with placeholders, since building SQL is costly. */
 export function prepareReads<const Name extends string, const Reads extends StatementUnit>(
-  build: (db: ControlDb, value: (name: Name) => SQL<string>) => Reads,
+  build: (db: ControlDb, makePlaceholder: (name: Name) => SQL<string>) => Reads,
 ): (db: ControlDb, values: Record<Name, string | number>) => Reads {
   let reads: Reads | undefined;
   const plans = new Map<Statement, ReadPlan>();
@@ -32,9 +32,9 @@ export function prepareReads<const Name extends string, const Reads extends Stat
     const fillParameter = (parameter: unknown) =>
       parameter instanceof Placeholder ? values[parameter.name as Name] : parameter;
     return mapStatements(reads, (read) => {
-      const { text, parameters, mapRows: rows } = plans.get(read) as ReadPlan;
+      const { text, parameters, mapRows: convertRows } = plans.get(read) as ReadPlan;
       const query = { sql: text, params: parameters.map(fillParameter) };
-      return { _prepare: () => ({ stmt: session.prepare(text), getQuery: () => query, mapResult: rows }) };
+      return { _prepare: () => ({ stmt: session.prepare(text), getQuery: () => query, mapResult: convertRows }) };
     }) as Reads;
   };
 }

@@ -9,20 +9,20 @@ export async function discardBody({ body, headers }: Request): Promise<void> {
   if (body === null || body.locked || Number(headers.get('content-length')) > MAX_LEFTOVER_BYTES) return;
   const reader = body.getReader();
   const cancelReading = () => void reader.cancel().catch(() => {});
-  const total = setTimeout(cancelReading, MAX_TOTAL_MS);
+  const totalTimer = setTimeout(cancelReading, MAX_TOTAL_MS);
   let pauseTimer = setTimeout(cancelReading, MAX_PAUSE_MS);
   try {
-    let bytes = 0;
+    let discardedBytes = 0;
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-      bytes += chunk.value.byteLength;
-      if (bytes > MAX_LEFTOVER_BYTES) return;
+      discardedBytes += chunk.value.byteLength;
+      if (discardedBytes > MAX_LEFTOVER_BYTES) return;
       clearTimeout(pauseTimer);
       pauseTimer = setTimeout(cancelReading, MAX_PAUSE_MS);
     }
   } catch {
     // The sender has gone: nobody waits for the answer either.
   } finally {
-    clearTimeout(total);
+    clearTimeout(totalTimer);
     clearTimeout(pauseTimer);
   }
 }

@@ -218,11 +218,11 @@ async function readFirstBytes(
 ): Promise<{ beginning: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>; isWhole: boolean }> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
-  let bytes = 0;
+  let receivedBytes = 0;
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
     chunks.push(chunk.value);
-    bytes += chunk.value.byteLength;
-    if (bytes > MAX_RESPONSE_BYTES) return { beginning: continueStream(chunks, reader), isWhole: false };
+    receivedBytes += chunk.value.byteLength;
+    if (receivedBytes > MAX_RESPONSE_BYTES) return { beginning: continueStream(chunks, reader), isWhole: false };
   }
   return { beginning: new Uint8Array(await new Blob(chunks).arrayBuffer()), isWhole: true };
 }

@@ -18,7 +18,7 @@ import type { HttpEnv } from './mount.ts';
  * one value for eight bytes of the largest body; and more different names than any schema has or any sensible user-defined object
  * needs.
  */
-export const JSON_BOUNDS: JsonBounds = { depth: 100, signs: 131_072, names: 10_000 };
+export const JSON_BOUNDS: JsonBounds = { depth: 100, maxSigns: 131_072, maxNames: 10_000 };
 
 /** Maximum number of characters of a problem's field, and of its message. */
 const MAX_PROBLEM_CHARACTERS = 1000;
@@ -139,10 +139,10 @@ function requireBoundedJson(text: string): void {
   switch (findExceededBound(text, JSON_BOUNDS)) {
     case 'depth':
       throw new NestedTooDeepError();
-    case 'signs':
-      throw tooManyValues(JSON_BOUNDS.signs);
-    case 'names':
-      throw tooManyNames(JSON_BOUNDS.names);
+    case 'maxSigns':
+      throw tooManyValues(JSON_BOUNDS.maxSigns);
+    case 'maxNames':
+      throw tooManyNames(JSON_BOUNDS.maxNames);
   }
 }
 

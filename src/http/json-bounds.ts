@@ -8,15 +8,15 @@ export interface JsonBounds {
   /** Maximum nesting of arrays and objects: code that works through nested values is usually recursive. */
   depth: number;
   /** Maximum number of commas and opening brackets: each may precede a value, and even an empty value takes memory. */
-  signs: number;
+  maxSigns: number;
   /** Maximum number of different member names. An object of many names costs ten times what its text does. */
-  names: number;
+  maxNames: number;
 }
 
 /** Finds the limit that a JSON text exceeds, before it is parsed; null for none. Meaningless for other texts. */
 export function findExceededBound(
   text: string,
-  { depth: deepest, signs: maxSigns, names: mostNames }: JsonBounds,
+  { depth: deepest, maxSigns, maxNames }: JsonBounds,
 ): keyof JsonBounds | null {
   let depth = 0;
   let signCount = 0;
@@ -32,9 +32,9 @@ export function findExceededBound(
       signCount += 1;
     } else if ((code | 0x20) === 0x7d) depth -= 1;
     if (depth > deepest) return 'depth';
-    if (signCount > maxSigns) return 'signs';
+    if (signCount > maxSigns) return 'maxSigns';
   }
-  return memberCount > mostNames && hasMoreNames(text, mostNames) ? 'names' : null;
+  return memberCount > maxNames && hasMoreNames(text, maxNames) ? 'maxNames' : null;
 }
 
 /** Returns true if the text has more different member names than the limit, compared as they are written. */

@@ -8,8 +8,8 @@ export const listParameters = (template: string): string[] =>
   [...template.matchAll(PARAMETER_PATTERN)].map(([, name]) => name as string);
 
 /** Fills in the parameters of a template. */
-export const fillPath = (template: string, value: (name: string) => string): string =>
-  template.replaceAll(PARAMETER_PATTERN, (_, name) => value(name));
+export const fillPath = (template: string, getValue: (name: string) => string): string =>
+  template.replaceAll(PARAMETER_PATTERN, (_, name) => getValue(name));
 
 /** Returns true if a path, without its query, fits a template. */
 export function matchesPath(template: string, path: string): boolean {

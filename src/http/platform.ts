@@ -13,8 +13,8 @@ import { endpoint } from './surfaces/organization.ts';
 /** Description of the API as JSON, without its address: it stays the same as long as the isolate runs. */
 let description: string | undefined;
 
-/** Makes the routes about the API itself. `surfaces` is called when the description is first read. */
-export const makePlatformEndpoints = (surfaces: () => SurfaceEndpoints[], events: readonly SentEvent[]) => [
+/** Makes the routes about the API itself. `listSurfaces` is called when the description is first read. */
+export const makePlatformEndpoints = (listSurfaces: () => SurfaceEndpoints[], events: readonly SentEvent[]) => [
   endpoint(
     {
       method: 'get',
@@ -66,7 +66,7 @@ export const makePlatformEndpoints = (surfaces: () => SurfaceEndpoints[], events
     },
     ({ ctx }) => {
       description ??= JSON.stringify(
-        describeApi(surfaces(), events, { version: ctx.config.VERSION, consoleUrl: ctx.config.CONSOLE_URL }),
+        describeApi(listSurfaces(), events, { version: ctx.config.VERSION, consoleUrl: ctx.config.CONSOLE_URL }),
       );
       const servers = JSON.stringify([{ url: ctx.baseUrl }]);
       return new Response(`{"servers":${servers},${description.slice(1)}`, {

@@ -69,12 +69,12 @@ export const isKnownVersion = (ifNoneMatch: string | undefined, tag: string): bo
 
 /** Finds the GET that answers the version for which a write can be made. */
 export function findVersionedGet(
-  { method, path, versionPath: other = path }: Contract,
+  { method, path, versionPath: comparedPath = path }: Contract,
   endpoints: readonly Endpoint[],
 ) {
   if (method === 'get' || method === 'post') return undefined;
   return endpoints.find(
-    ({ contract }) => contract.method === 'get' && contract.path === other && contract.versionDeclaration,
+    ({ contract }) => contract.method === 'get' && contract.path === comparedPath && contract.versionDeclaration,
   );
 }
 

@@ -19,7 +19,8 @@ export const writtenRecordSchema = {
 
 /**
  * Returns the GETs that show the record which a write returns: those with the same response schema, and the one that its contract
- * names. GETs whose service decides who may read are omitted: the same rule applies to the caller of the write.
+ * names. Left out are GETs whose service decides who may read: the same rule has
+ * admitted the caller of the write.
  */
 export function findReadingContracts(contract: Contract, endpoints: readonly Endpoint[]): Contract[] {
   if (contract.method === 'get' || !findIdField(getShape(contract))) return [];

@@ -80,7 +80,7 @@ type ArgumentsOf<D extends DetailSource> = D extends (...about: infer Arguments)
 interface FailureDefinition<D extends DetailSource> extends SurfaceWordings {
   /** Problem and expectation, in English. A `detail` that is made from arguments may contain a more precise message. */
   message: string;
-  /** Message in Portuguese, for managed tables: replaces the sentence of the family. */
+  /** Message in Portuguese, for managed tables: replaces the sentence of all failures of this `kind` (`FAMILY_SENTENCES`). */
   portuguese?: string;
   detail?: D;
 }

@@ -77,10 +77,12 @@ function parseIpv4Bits(address: string): bigint {
 
 function parseIpv6Bits(address: string): bigint {
   const [head = '', tail = ''] = address.split('::');
-  const [before, after] = [head, tail].map((groupsText) => (groupsText === '' ? [] : groupsText.split(':'))) as [
-    string[],
-    string[],
-  ];
-  const zeros = Array<string>(8 - before.length - after.length).fill('0');
-  return [...before, ...zeros, ...after].reduce((bits, group) => (bits << 16n) | BigInt(`0x${group}`), 0n);
+  const [leadingGroups, trailingGroups] = [head, tail].map((groupsText) =>
+    groupsText === '' ? [] : groupsText.split(':'),
+  ) as [string[], string[]];
+  const zeros = Array<string>(8 - leadingGroups.length - trailingGroups.length).fill('0');
+  return [...leadingGroups, ...zeros, ...trailingGroups].reduce(
+    (bits, group) => (bits << 16n) | BigInt(`0x${group}`),
+    0n,
+  );
 }

@@ -2,8 +2,8 @@
 export class RecentlyUsed<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
-  readonly #added: (key: Key, value: Value) => number;
-  readonly #forgotten: (key: Key, value: Value) => number;
+  readonly #measureAddedEntry: (key: Key, value: Value) => number;
+  readonly #measureRemovedEntry: (key: Key, value: Value) => number;
   #weight = 0;
 
   /**
@@ -16,8 +16,8 @@ export class RecentlyUsed<Key, Value> {
     measureRemovedEntry = measureAddedEntry,
   ) {
     this.#capacity = capacity;
-    this.#added = measureAddedEntry;
-    this.#forgotten = measureRemovedEntry;
+    this.#measureAddedEntry = measureAddedEntry;
+    this.#measureRemovedEntry = measureRemovedEntry;
   }
 
   get(key: Key): Value | undefined {
@@ -32,7 +32,7 @@ export class RecentlyUsed<Key, Value> {
   set(key: Key, value: Value): void {
     this.delete(key);
     this.#entries.set(key, value);
-    this.#weight += this.#added(key, value);
+    this.#weight += this.#measureAddedEntry(key, value);
     for (const oldestKey of this.#entries.keys()) {
       if (this.#weight <= this.#capacity) return;
       this.delete(oldestKey);
@@ -42,7 +42,7 @@ export class RecentlyUsed<Key, Value> {
   delete(key: Key): void {
     const value = this.#entries.get(key);
     if (value === undefined) return;
-    this.#weight -= this.#forgotten(key, value);
+    this.#weight -= this.#measureRemovedEntry(key, value);
     this.#entries.delete(key);
   }
 }

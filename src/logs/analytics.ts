@@ -5,7 +5,7 @@ import type { ListedPart } from './parts.ts';
 import { makeConditions } from './rows.ts';
 import { formatLateTable } from './tables.ts';
 
-/** The event counts of one part of the analytics. */
+/** The event counts of the whole period, or of one interval of it. */
 export interface Counts {
   /** Number of times that a viewer opened a share or an embed. */
   resolved: number;

@@ -82,9 +82,9 @@ function readCombinedCount(
   if (!combinations) return null;
   const { members, rows } = combinations;
   const fieldPositions = filterEntries.map(([field, value]) => [members.indexOf(field), value] as const);
-  if (fieldPositions.some(([place]) => place === -1)) return null;
+  if (fieldPositions.some(([columnIndex]) => columnIndex === -1)) return null;
   return rows
-    .filter((row) => fieldPositions.every(([place, value]) => row[place] === value))
+    .filter((row) => fieldPositions.every(([columnIndex, value]) => row[columnIndex] === value))
     .reduce((sum, row) => sum + Number(row.at(-1)), 0);
 }
 

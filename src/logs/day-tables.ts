@@ -89,8 +89,8 @@ export const clipTablesToRange = (tables: readonly DayTable[], range: LogRange):
     return commonRange ? [{ name, ...commonRange }] : [];
   });
 
-/** Drops the tables of moved records: this writes no row, unlike deleting. @param isUrgent space is needed at once */
-export function dropMovedTables(sql: SqlStorage, kind: LogKind, now: number, isUrgent: boolean): void {
+/** Drops the tables of moved records: this writes no row, unlike deleting. @param needsSpace space is needed at once */
+export function dropMovedTables(sql: SqlStorage, kind: LogKind, now: number, needsSpace: boolean): void {
   const lastMovedKey = readLastMovedKey(sql, kind);
   if (!lastMovedKey) return;
   for (const { name, upper, lower } of listTables(sql, kind)) {
@@ -106,7 +106,7 @@ export function dropMovedTables(sql: SqlStorage, kind: LogKind, now: number, isU
       sql.exec(`DROP TABLE ${name}`);
       if (isFormerTable) sql.exec('UPDATE former_tables SET endAt = ? WHERE kind = ?', NO_DAY, kind);
       cachedDayTables.delete(sql);
-    } else if (isFormerTable || (isUrgent && upper.at > now)) {
+    } else if (isFormerTable || (needsSpace && upper.at > now)) {
       sql.exec(`DELETE FROM ${name} WHERE (occurredAt, id) <= (?, ?)`, lastMovedKey.at, lastMovedKey.id);
     }
   }
@@ -136,12 +136,12 @@ export function takeOverFormerTables(sql: SqlStorage): void {
     const { formerTableEnd: formerEnd } = getDayTables(sql)[kind];
     const nextRecordSql = `SELECT occurredAt AS at FROM ${tablePrefix} WHERE occurredAt >= ? ORDER BY occurredAt LIMIT 1`;
     for (;;) {
-      const [added] = sql.exec<{ at: number }>(nextRecordSql, formerEnd).toArray();
-      if (!added) break;
-      const { lower, upper } = getDayRange(added.at);
+      const [addedRecord] = sql.exec<{ at: number }>(nextRecordSql, formerEnd).toArray();
+      if (!addedRecord) break;
+      const { lower, upper } = getDayRange(addedRecord.at);
       const dayCondition = 'WHERE occurredAt >= ? AND occurredAt < ?';
       sql.exec(
-        `INSERT OR IGNORE INTO ${ensureTable(sql, kind, added.at)} (${listColumns(kind)})
+        `INSERT OR IGNORE INTO ${ensureTable(sql, kind, addedRecord.at)} (${listColumns(kind)})
          SELECT ${listColumns(kind)} FROM ${tablePrefix} ${dayCondition}`,
         lower.at,
         upper.at,

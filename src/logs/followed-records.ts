@@ -85,9 +85,9 @@ const getReachedKey = ({ at, id, upToAt, upToId }: Cursor): LogKey =>
 export function recordLateKeys(sql: SqlStorage, kind: LogKind, records: readonly LogRecord[]): void {
   const cursor = readCursor(sql, kind);
   if (!cursor) return;
-  const [until, moved] = [getReachedKey(cursor), readLastMovedKey(sql, kind)];
+  const [reachedKey, moved] = [getReachedKey(cursor), readLastMovedKey(sql, kind)];
   const isBehindCursor = (key: LogKey) =>
-    compareKeys(key, until) <= 0 || (moved !== undefined && compareKeys(key, moved) <= 0);
+    compareKeys(key, reachedKey) <= 0 || (moved !== undefined && compareKeys(key, moved) <= 0);
   for (const record of records) {
     const key = toLogKey(record);
     if (!isBehindCursor(key) || hasRecord(sql, kind, record)) continue;
@@ -180,16 +180,19 @@ async function readRecords({ sql, files }: FollowedLog, kind: LogKind, keys: rea
   const keysByFile = new Map<string, LogKey[]>();
   for (const key of keys) {
     const range = { lower: key, upper: getKeyAfter(key) };
-    const [own] = [...readRecordsInRange(sql, kind, range), ...readRecordsInRange(sql, kind, range, { isLate: true })];
-    if (own) foundRecords.push(own);
+    const [ownRecord] = [
+      ...readRecordsInRange(sql, kind, range),
+      ...readRecordsInRange(sql, kind, range, { isLate: true }),
+    ];
+    if (ownRecord) foundRecords.push(ownRecord);
     else {
       const file = findPart(sql, kind, key, getDayRange(key.at))?.file;
       if (file !== undefined) keysByFile.set(file, [...(keysByFile.get(file) ?? []), key]);
     }
   }
-  for (const [file, wanted] of keysByFile) {
-    const [from, to] = [wanted[0]?.at, wanted.at(-1)?.at];
-    const isWanted = new Set(wanted.map(({ at, id }) => `${at} ${id}`));
+  for (const [file, wantedKeys] of keysByFile) {
+    const [from, to] = [wantedKeys[0]?.at, wantedKeys.at(-1)?.at];
+    const isWanted = new Set(wantedKeys.map(({ at, id }) => `${at} ${id}`));
     for await (const record of readPart(files, file, { ...(from !== undefined && { from, to }), values: {} })) {
       if (isWanted.has(`${record.occurredAt} ${record.id}`)) foundRecords.push(record);
     }

@@ -108,5 +108,5 @@ export function makeRecordMatcher({ values, denied: deniedRecords = [] }: LogFie
   });
   return (record) =>
     Object.entries(values).every(([field, value]) => hasValue(record, field, value)) &&
-    !denialMatchers.some((isRefused) => isRefused(record));
+    !denialMatchers.some((matchesDenial) => matchesDenial(record));
 }

@@ -126,11 +126,11 @@ export async function deleteLeftovers({ storage: { sql }, files }: Mover): Promi
 /** Returns the first records, as many as one file holds. */
 function takeFirstRecords(records: Iterable<LogRecord>): LogRecord[] {
   const takenRecords: LogRecord[] = [];
-  let bytes = 0;
+  let takenBytes = 0;
   for (const record of records) {
     takenRecords.push(record);
-    bytes += JSON.stringify(record).length;
-    if (takenRecords.length >= logLimits.partRows || bytes >= logLimits.partBytes) break;
+    takenBytes += JSON.stringify(record).length;
+    if (takenRecords.length >= logLimits.partRows || takenBytes >= logLimits.partBytes) break;
   }
   return takenRecords;
 }
@@ -153,10 +153,17 @@ export async function writeDayFiles(
 
 /** Writes one file: `log/{company}/audit-events/2026-01-31/{time}-{id of its first record}.{version}.ndjson.gz` */
 async function writePart({ files, name }: Mover, kind: LogKind, records: LogRecord[], version: number): Promise<Part> {
-  const [first, last] = [toLogKey(records[0] as LogRecord), toLogKey(records.at(-1) as LogRecord)];
-  const file = `log/${name}/${LOG_TABLES[kind].folder}/${formatDay(first.at)}/${first.at}-${first.id}.${version}.ndjson.gz`;
+  const [firstKey, lastKey] = [toLogKey(records[0] as LogRecord), toLogKey(records.at(-1) as LogRecord)];
+  const file = `log/${name}/${LOG_TABLES[kind].folder}/${formatDay(firstKey.at)}/${firstKey.at}-${firstKey.id}.${version}.ndjson.gz`;
   await files.put(file, await encodePart(records));
-  return { file, version, first, last, records: records.length, contents: summarizeContents(kind, records) };
+  return {
+    file,
+    version,
+    first: firstKey,
+    last: lastKey,
+    records: records.length,
+    contents: summarizeContents(kind, records),
+  };
 }
 
 function deleteLateRecords(sql: SqlStorage, kind: LogKind, records: readonly LogRecord[]): void {

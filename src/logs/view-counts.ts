@@ -50,8 +50,8 @@ export function countViews(sql: SqlStorage): boolean {
 
 /** Returns the events that are not stored yet and lie at or before the cursor of `countViews`, for `countLateViews`. */
 export function findLateViews(sql: SqlStorage, events: readonly LogRecord<'share'>[]): LogRecord<'share'>[] {
-  const mark = readViewsCursor(sql);
-  return events.filter((event) => compareKeys(toLogKey(event), mark) <= 0 && !hasRecord(sql, 'share', event));
+  const viewsCursor = readViewsCursor(sql);
+  return events.filter((event) => compareKeys(toLogKey(event), viewsCursor) <= 0 && !hasRecord(sql, 'share', event));
 }
 
 /** Counts late events, each stored now for the first time, that `countViews` has passed already. */

@@ -73,10 +73,10 @@ export class IdempotencyKeys {
   begin({ senderId, key, digests, requestId }: KeyUse, now: number): KeyState {
     const keyRow = this.#findRow(senderId, key, now);
     if (keyRow) {
-      const { in_use_until: until, answer } = keyRow;
+      const { in_use_until: inUseUntil, answer } = keyRow;
       if (!digests.includes(keyRow.digest)) return { state: 'reused' };
-      if (until === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };
-      if (until > now && keyRow.request_id !== requestId) return { state: 'in_use', until };
+      if (inUseUntil === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };
+      if (inUseUntil > now && keyRow.request_id !== requestId) return { state: 'in_use', until: inUseUntil };
     }
     this.#sql.exec(
       `INSERT OR REPLACE INTO ${this.#openTable(getDay(now))} VALUES (?, ?, ?, ?, ?, ?, NULL)`,

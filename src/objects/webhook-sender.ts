@@ -432,8 +432,8 @@ export class WebhookSender extends DurableObject<SenderBindings> {
   }
 
   #readEndpoint(): Promise<SendingEndpoint | null> {
-    const [known, now] = [this.#endpoint, Date.now()];
-    if (known && known.at >= now - ENDPOINT_CACHE_MS) return known.promise;
+    const [knownEndpoint, now] = [this.#endpoint, Date.now()];
+    if (knownEndpoint && knownEndpoint.at >= now - ENDPOINT_CACHE_MS) return knownEndpoint.promise;
     const endpointPromise = this.#readFreshEndpoint();
     this.#endpoint = { promise: endpointPromise, at: now };
     endpointPromise.catch(() => {

@@ -32,10 +32,10 @@ export function gatherVersions(env: object): Record<string, unknown> {
 function listVersions(env: object, name: string): { version: string; isNext: boolean; value: string }[] {
   const foundVersions = Object.entries(env)
     .flatMap(([variable, value]) => {
-      const [, next, version] = variable.startsWith(`${name}_`)
+      const [, nextPrefix, version] = variable.startsWith(`${name}_`)
         ? (/^(NEXT_)?([1-9]\d*)$/.exec(variable.slice(name.length + 1)) ?? [])
         : [];
-      return version === undefined ? [] : [{ version, isNext: next !== undefined, value: String(value) }];
+      return version === undefined ? [] : [{ version, isNext: nextPrefix !== undefined, value: String(value) }];
     })
     .sort((a, b) => Number(b.version) - Number(a.version));
   const versionsInUse = new Set(foundVersions.flatMap(({ version, isNext }) => (isNext ? [] : [version])));

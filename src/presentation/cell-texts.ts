@@ -80,9 +80,9 @@ export function createCellFormatters(locale: Locale, words: { yes: string; no: s
   };
 
   const skipNull =
-    (text: (cell: NonNullable<ViewCell>) => string): FormatCell =>
+    (formatValue: (cell: NonNullable<ViewCell>) => string): FormatCell =>
     (cell) =>
-      cell === null ? '' : text(cell);
+      cell === null ? '' : formatValue(cell);
 
   const makeCellFormat: CellFormatters['makeCellFormat'] = ({ name, type }, cells, style) => {
     switch (type) {
@@ -115,9 +115,9 @@ export function createCellFormatters(locale: Locale, words: { yes: string; no: s
     makeCellFormat,
     makePeriodFormat,
     makeColumnFormats({ columns, rows }, { type, options }) {
-      const [textOf, style] = [type === 'table' ? makeCellFormat : makePeriodFormat, parseNumberStyle(options)];
+      const [makeFormat, style] = [type === 'table' ? makeCellFormat : makePeriodFormat, parseNumberStyle(options)];
       return columns.map((column, at) =>
-        textOf(
+        makeFormat(
           column,
           rows.map((row) => row[at] ?? null),
           style,

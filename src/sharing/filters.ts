@@ -54,11 +54,11 @@ export function makeOptionsRule(
   const rule = inputRules.get(slug);
   if (hidesUnknownSlugs && rule?.access !== 'open') throw filterDisabled();
   if (!rule || !isChoiceKind(rule.input.kind)) throw filterNotFound();
-  const otherEnforcedValues = [...enforcedValues].filter(([other]) => other !== slug);
-  const boundValues = new Map(otherEnforcedValues.map(([other, value]) => [other, value ?? null]));
+  const otherEnforcedValues = [...enforcedValues].filter(([otherSlug]) => otherSlug !== slug);
+  const boundValues = new Map(otherEnforcedValues.map(([otherSlug, value]) => [otherSlug, value ?? null]));
   const usedSlugs = listUsedSlugs?.(boundValues);
   const usesAllEnforced =
-    !usedSlugs || otherEnforcedValues.every(([other, value]) => value !== undefined && usedSlugs.has(other));
+    !usedSlugs || otherEnforcedValues.every(([otherSlug, value]) => value !== undefined && usedSlugs.has(otherSlug));
   if (rule.access === 'closed' || unenforceableSlugs.length > 0 || (!usesAllEnforced && rule.allowedValues === null)) {
     throw filterDisabled();
   }

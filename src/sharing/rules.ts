@@ -38,7 +38,8 @@ export interface ViewerRules {
   unenforceableSlugs: readonly string[];
 }
 
-/** Combines a viewer's terms into rules: the values to choose from, fixed values and enforced values. */
+/** Combines all that restricts a viewer into rules: the values to choose from, the value that replaces a missing one (fixed), and
+ * the values that are used whatever the viewer sends (enforced). */
 export function makeViewerRules(inputs: readonly Input[], terms: ViewerTerms = {}): ViewerRules {
   const rules = new Map(inputs.map((input) => [input.slug, buildInitialRule(input, terms)]));
   const narrowedSlugs = new Set<string>();

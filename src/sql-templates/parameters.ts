@@ -132,10 +132,10 @@ function coerceDateRange(input: unknown): CoercedValue {
   const { from, to } = input as { from?: unknown; to?: unknown };
   const ends = [from, to].map((end) => (isNoValue(end) ? null : isDate(end) ? end : undefined));
   if (ends.includes(undefined)) return makeProblem(problem);
-  const [first, last] = ends as [string | null, string | null];
-  if (first === null && last === null) return { value: null };
-  if (first !== null && last !== null && first > last) return makeProblem('must not end before it begins');
-  return { value: { type: 'range', from: first, to: last } };
+  const [firstDay, lastDay] = ends as [string | null, string | null];
+  if (firstDay === null && lastDay === null) return { value: null };
+  if (firstDay !== null && lastDay !== null && firstDay > lastDay) return makeProblem('must not end before it begins');
+  return { value: { type: 'range', from: firstDay, to: lastDay } };
 }
 
 /** Returns the value of an author's default. @throws Error for a default that was never validated */

@@ -144,7 +144,7 @@ class TemplateParser {
     return closedOffset;
   }
 
-  /** Ends the defaults of clauses at the end of their line. */
+  /** Where the line ends, ends the default: the text after the `]]` of clauses that close in a `--` comment. */
   #endDefault(kind: SqlToken['kind'], start: number, end: number): void {
     const line = this.#sql.slice(start, end).search(/[\n\r]/);
     if (line < 0) return;

@@ -19,8 +19,8 @@ const READY_FOR_QUERY_CODE = 0x5a;
  * queries.
  */
 export function divertRows(socket: Socket, rows: RowReceiver): void {
-  const [driver] = socket.listeners('data');
-  if (!driver) throw new Error('nothing reads the connection');
+  const [receiveInDriver] = socket.listeners('data');
+  if (!receiveInDriver) throw new Error('nothing reads the connection');
   /** The bytes of a message's head that have arrived, possibly from several chunks. */
   let head: Chunk[] = [];
   let headLength = 0;
@@ -29,7 +29,7 @@ export function divertRows(socket: Socket, rows: RowReceiver): void {
   let remainingBytes = 0;
   /** Whether the chunk's memory must not be freed yet, as the chunk may still be read later. */
   let mayBeRead = false;
-  socket.removeListener('data', driver);
+  socket.removeListener('data', receiveInDriver);
   socket.on('data', divertChunk);
 
   function divertChunk(chunk: Chunk): void {
@@ -81,13 +81,13 @@ export function divertRows(socket: Socket, rows: RowReceiver): void {
 
   function passToDriver(chunk: Chunk): void {
     mayBeRead = true;
-    driver?.(chunk);
+    receiveInDriver?.(chunk);
   }
 
   function stopDiverting(rest: Chunk): void {
     socket.removeListener('data', divertChunk);
-    if (driver) socket.on('data', driver);
-    if (rest.length > 0) driver?.(rest);
+    if (receiveInDriver) socket.on('data', receiveInDriver);
+    if (rest.length > 0) receiveInDriver?.(rest);
   }
 }
 

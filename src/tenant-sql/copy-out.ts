@@ -11,14 +11,14 @@ import type { Statement } from './rows.ts';
 
 /**
  * Binds a statement's values for COPY, which takes no bound values: as settings that the statement reads. The statements that
- * `statement` returns set them, and must run before.
+ * `makeStatements` returns set them, and must run before.
  */
-export function bindAsSettings(): { bindValue: BindValue; statement(): Statement[] } {
+export function bindAsSettings(): { bindValue: BindValue; makeStatements(): Statement[] } {
   const values: unknown[] = [];
   const formatName = (number: number) => `'console_value.v${number}'`;
   return {
     bindValue: (value) => `current_setting(${formatName(values.push(value))})`,
-    statement: () =>
+    makeStatements: () =>
       values.length === 0
         ? []
         : [
@@ -32,7 +32,7 @@ export function bindAsSettings(): { bindValue: BindValue; statement(): Statement
 
 /** The result of a COPY to the client. */
 export interface CopyOutResult {
-  /** The number of rows that were taken: the first ones. */
+  /** The number of rows that were taken, from the first row on; the others were left out. */
   rowCount: number;
   /** The number of bytes of the lines of the rows that were taken. */
   byteCount: number;
@@ -81,7 +81,10 @@ function runCopyOut(client: Client, statements: Statement[], buffers: LineBuffer
     length += end - start;
   }
 
-  /** Hands on the complete lines, and continues in another buffer. Only the first line gets more memory than one buffer. */
+  /**
+   * Makes room for `neededBytes` more: hands on the complete lines, and continues the started one in another buffer. Only the
+   * first line may be longer than a buffer. @returns false if the line is too long, or no buffer is free
+   */
   function makeRoom(neededBytes: number): boolean {
     const startedLine = buffer.subarray(lineStart, length);
     const minBytes = startedLine.length + neededBytes;

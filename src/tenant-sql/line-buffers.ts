@@ -21,7 +21,7 @@ export class LineBuffers {
     return bytes > this.#size ? undefined : this.#freeBuffers.pop();
   }
 
-  /** Passes the lines at the beginning of a buffer to the reader. A larger buffer may take the place of one of these. */
+  /** Passes the lines at the beginning of a buffer to the reader. The buffer may be a larger one that the caller made. */
   pushLines(lines: LineBytes): void {
     if (lines.length === 0) this.#release(lines);
     else this.#fullBuffers.push(lines);
@@ -33,8 +33,8 @@ export class LineBuffers {
    * so that they can be written.
    */
   async takeLines(endPromise: Promise<unknown>): Promise<LineBytes | null> {
-    const [before] = this.#takenBuffers.length === 2 ? this.#takenBuffers.splice(0, 1) : [];
-    if (before) this.#release(before);
+    const [formerBuffer] = this.#takenBuffers.length === 2 ? this.#takenBuffers.splice(0, 1) : [];
+    if (formerBuffer) this.#release(formerBuffer);
     if (this.#fullBuffers.length === 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#onArrived = resolve;

@@ -58,10 +58,10 @@ const LIST_TABLES_SQL = `SELECT CASE
 export const makeSteps = (
   statement: CompiledSql,
   names: NamesToCheck,
-  { rows, milliseconds }: { rows: number; milliseconds: number },
+  { maxRows, milliseconds }: { maxRows: number; milliseconds: number },
 ): UserSqlSteps => [
   ...makeOpeningSteps(statement, names, milliseconds),
-  ...(rows === 0 ? [DESCRIBE_STEP] : makeFetchSteps(rows + 1)),
+  ...(maxRows === 0 ? [DESCRIBE_STEP] : makeFetchSteps(maxRows + 1)),
   ['list_tables', LIST_TABLES_SQL, []],
   ['roll_back', 'ROLLBACK', []],
 ];

@@ -45,9 +45,9 @@ export interface ByteBudget {
 /** The limits of one statement. */
 export interface UserSqlLimits {
   /** The maximum number of rows returned; 0 returns the columns without running anything. */
-  rows: number;
+  maxRows: number;
   /** The maximum number of bytes of the rows, as PostgreSQL sends them. */
-  bytes: number;
+  maxBytes: number;
   milliseconds: number;
   /** Set for the service's own lookups, which do not count as executions of users' SQL. */
   isInternal?: true;
@@ -56,7 +56,7 @@ export interface UserSqlLimits {
   budget?: ByteBudget;
 }
 
-export const STANDARD_LIMITS: UserSqlLimits = { rows: 10_000, bytes: 10 * 1024 * 1024, milliseconds: 10_000 };
+export const STANDARD_LIMITS: UserSqlLimits = { maxRows: 10_000, maxBytes: 10 * 1024 * 1024, milliseconds: 10_000 };
 
 /** A statement of user SQL and its limits. */
 export interface LimitedStatement {
@@ -95,7 +95,7 @@ export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatem
   return preparedRuns.map(async (preparedRun) => {
     if (!(preparedRun instanceof UserSqlRun)) throw preparedRun;
     await sending;
-    const isExecution = preparedRun.limits.rows > 0 && preparedRun.limits.isInternal !== true;
+    const isExecution = preparedRun.limits.maxRows > 0 && preparedRun.limits.isInternal !== true;
     return isExecution ? noteExecution(sql, preparedRun.resultPromise) : preparedRun.resultPromise;
   });
 }
@@ -218,7 +218,7 @@ export class UserSqlRun implements Submittable {
     if (this.#currentStep === 'list_tables' && fields[0] != null) this.#tables.add(fields[0]);
     if (this.#currentStep !== 'fetch') return;
     this.#rowBytes += length;
-    if (this.#rowBytes > this.limits.bytes) this.#stopReading();
+    if (this.#rowBytes > this.limits.maxBytes) this.#stopReading();
     else this.#rows.push(fields.map((value, column) => toCell(this.#columns[column]?.type ?? 'text', value)));
   }
 
@@ -233,7 +233,7 @@ export class UserSqlRun implements Submittable {
 
   handleReadyForQuery(): void {
     const tables = this.#tables.has(OTHER_RELATION) ? undefined : [...this.#tables];
-    this.#settle(() => this.#outcome.resolve(this.#makeResultSoFar(this.#rows.length > this.limits.rows, tables)));
+    this.#settle(() => this.#outcome.resolve(this.#makeResultSoFar(this.#rows.length > this.limits.maxRows, tables)));
   }
 
   handleError(error: unknown): void {
@@ -248,7 +248,7 @@ export class UserSqlRun implements Submittable {
 
   /** Counts bytes when they arrive: a single value may be larger than memory. */
   readonly #countBytes = (chunk: { length: number }): void => {
-    const { bytes, budget } = this.limits;
+    const { maxBytes: bytes, budget } = this.limits;
     this.bytes += chunk.length;
     if (budget) budget.remainingBytes -= chunk.length;
     if (this.bytes > bytes + MAX_OTHER_BYTES || (budget && budget.remainingBytes <= 0)) this.#stopReading();
@@ -284,7 +284,7 @@ export class UserSqlRun implements Submittable {
   }
 
   #makeResultSoFar(truncated: boolean, tables?: string[]): UserSqlResult {
-    const rows = this.#rows.slice(0, this.limits.rows);
+    const rows = this.#rows.slice(0, this.limits.maxRows);
     return { columns: this.#columns, rows, truncated, ...(tables && { tables }) };
   }
 

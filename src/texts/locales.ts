@@ -37,7 +37,9 @@ export function chooseAcceptedLocale(
 function parseRange(range: string): { isWildcard: boolean; locale: Locale | undefined; weight: number }[] {
   const [tag = '', ...parameters] = range.split(';').map((rangePart) => rangePart.trim());
   const [parameter] = parameters;
-  const [, said] = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i.exec(parameter ?? '') ?? [];
-  if (parameter !== undefined && said === undefined) return [];
-  return [{ isWildcard: tag === '*', locale: parseLocale(tag), weight: said === undefined ? 1 : Number(said) }];
+  const [, qualityText] = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i.exec(parameter ?? '') ?? [];
+  if (parameter !== undefined && qualityText === undefined) return [];
+  return [
+    { isWildcard: tag === '*', locale: parseLocale(tag), weight: qualityText === undefined ? 1 : Number(qualityText) },
+  ];
 }

@@ -37,15 +37,15 @@ interface TableArrangement {
 /**
  * Builds a table of a result, a hundred rows at a time. Pressing a column's head sorts by it. The head and the first column stay
  * in view; the line below says which rows are shown. @param isCut whether the result has more rows than `data`
- * @param choose called with a row that is pressed, or that is chosen by the keyboard: arrow keys go from row to row
+ * @param onChoose called with a row that is pressed, or that is chosen by the keyboard: arrow keys go from row to row
  */
 export function buildTable(
   data: ResultData,
   caption: string,
   chart: ViewChart['chart'],
-  { isCut, choose }: { isCut?: boolean | undefined; choose?: ((row: DataPoint) => void) | undefined },
+  { isCut, onChoose }: { isCut?: boolean | undefined; onChoose?: ((row: DataPoint) => void) | undefined },
 ): ResultTable {
-  const texts = makeColumnFormats(data, chart);
+  const formats = makeColumnFormats(data, chart);
   const total = data.rows.length;
   let order: SortOrder;
   let visibleRowCount = ROWS_PER_PAGE;
@@ -90,7 +90,7 @@ export function buildTable(
     visibleRowCount = rowCount;
     const sortedRows = order ? data.rows.toSorted(makeRowComparator(order)) : data.rows;
     body.replaceChildren(
-      ...sortedRows.slice(0, visibleRowCount).map((row) => buildRow(row, data.columns, texts, choose)),
+      ...sortedRows.slice(0, visibleRowCount).map((row) => buildRow(row, data.columns, formats, onChoose)),
     );
     body.querySelector('button')?.setAttribute('tabindex', '0');
     moreButton.hidden = total <= visibleRowCount;
@@ -129,7 +129,7 @@ export function buildTable(
       below: scrollTop + clientHeight < scrollHeight - 1,
     };
     sheetElement.dataset.more = Object.entries(hiddenSides)
-      .flatMap(([side, isCut]) => (isCut ? side : []))
+      .flatMap(([cutSide, isCut]) => (isCut ? cutSide : []))
       .join(' ');
     const { top = 0, bottom = 0 } = headCells[0]?.getBoundingClientRect() ?? {};
     const edge = scrollArea.getBoundingClientRect().top + clientHeight;
@@ -169,8 +169,8 @@ export function buildTable(
       const { scrollLeft, scrollTop } = scrollArea;
       return { columns, order, maxRows: visibleRowCount, scrollLeft, scrollTop };
     },
-    applyArrangement({ columns: before, order: storedOrder, maxRows, scrollLeft, scrollTop }) {
-      if (before !== columns) return;
+    applyArrangement({ columns: columnsBefore, order: storedOrder, maxRows, scrollLeft, scrollTop }) {
+      if (columnsBefore !== columns) return;
       if (storedOrder) sortRows(storedOrder);
       if (maxRows > visibleRowCount) showRows(maxRows);
       scrollArea.scrollTo(scrollLeft, scrollTop);
@@ -212,16 +212,18 @@ function buildRow(
   row: ViewCell[],
   columns: ViewColumn[],
   texts: FormatCell[],
-  choose?: (row: DataPoint) => void,
+  onChoose?: (row: DataPoint) => void,
 ): HTMLElement {
   const buildContent = (at: number) => {
-    const [text, cell] = [texts[at] ?? String, row[at] ?? null];
+    const [formatCell, cell] = [texts[at] ?? String, row[at] ?? null];
     // Pressing it presses the row. All rows together are one stop of Tab.
-    return choose && at === 0 ? h('button', { type: 'button', tabindex: -1 }, formatLabel(text, cell)) : text(cell);
+    return onChoose && at === 0
+      ? h('button', { type: 'button', tabindex: -1 }, formatLabel(formatCell, cell))
+      : formatCell(cell);
   };
   return h(
     'tr',
-    { onclick: choose && (() => choose(toPoint(columns, row))) },
+    { onclick: onChoose && (() => onChoose(toPoint(columns, row))) },
     ...columns.map(({ type }, at) => h('td', { class: TYPE_CLASSES[type] }, buildContent(at))),
   );
 }

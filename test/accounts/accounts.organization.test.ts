@@ -121,9 +121,11 @@ describe('a change of an account', () => {
   });
 
   it('refuses a taken name', async () => {
-    const [one, two] = await Promise.all([createAccount(), createAccount()]);
-    expect((await admin.patch(`/accounts/${one.id}`, { json: { name: two.name } })).status).toBe(409);
-    expect((await admin.get(`/accounts/${one.id}`)).body.name).toBe(one.name);
+    const [firstAccount, secondAccount] = await Promise.all([createAccount(), createAccount()]);
+    expect((await admin.patch(`/accounts/${firstAccount.id}`, { json: { name: secondAccount.name } })).status).toBe(
+      409,
+    );
+    expect((await admin.get(`/accounts/${firstAccount.id}`)).body.name).toBe(firstAccount.name);
   });
 });
 

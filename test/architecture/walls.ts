@@ -66,34 +66,34 @@ const isReferenceImport = (from: string, to: string): boolean =>
   from.startsWith('web/docs/') && /^\.\.\/(client\/client\.ts|.+\.md)$/.test(to);
 
 function findBreach({ importingFile, importedPath }: Import): string[] {
-  const line = (message: string) => [`src/${importingFile} imports ${importedPath}: ${message}`];
+  const makeBreach = (message: string) => [`src/${importingFile} imports ${importedPath}: ${message}`];
   if (importedPath.startsWith('../') && !isReferenceImport(importingFile, importedPath))
-    return line('only src is deployed. Move what it needs into src.');
+    return makeBreach('only src is deployed. Move what it needs into src.');
   if (importingFile.startsWith('web/'))
     return importingFile === 'web/build.ts' ||
       isPageImport(importedPath) ||
       isReferenceImport(importingFile, importedPath)
       ? []
-      : line('pages know only kernel/, texts/ and presentation/. Move what it needs to presentation/.');
+      : makeBreach('pages know only kernel/, texts/ and presentation/. Move what it needs to presentation/.');
   if (importedPath.startsWith('web/'))
-    return line('what runs in browsers is imported by web/ alone. Move what both need to presentation/.');
+    return makeBreach('what runs in browsers is imported by web/ alone. Move what both need to presentation/.');
   const packageRule = PACKAGES.find(({ name }) => name.test(importedPath));
-  if (packageRule) return packageRule.allowedFiles.test(importingFile) ? [] : line(packageRule.message);
+  if (packageRule) return packageRule.allowedFiles.test(importingFile) ? [] : makeBreach(packageRule.message);
   const [own, other] = [getLayer(importingFile), getLayer(importedPath)];
   if (own < 0) return [`src/${importingFile} is in no layer: add its folder to LAYERS in test/architecture/walls.ts.`];
   if (other < 0 || getFolder(importingFile) === getFolder(importedPath))
-    return findModuleBreach(importingFile, importedPath).flatMap(line);
+    return findModuleBreach(importingFile, importedPath).flatMap(makeBreach);
   if (other > own)
-    return line(
+    return makeBreach(
       `${getFolder(importingFile)} is below ${getFolder(importedPath)}. Move what it needs to a layer above both.`,
     );
   if (other === own)
-    return line(
+    return makeBreach(
       `${getFolder(importingFile)} and ${getFolder(importedPath)} stand beside each other and share nothing. Move what both need to a layer above.`,
     );
   const isRoute = /\/(routes\.[\w.-]+|endpoints|views|tools\.mcp)\.ts$/.test(importingFile);
   if (importingFile.startsWith('modules/') && importedPath.startsWith('http/') && !isRoute) {
-    return line('services know nothing of HTTP. Move it to the routes, or what is imported to kernel/.');
+    return makeBreach('services know nothing of HTTP. Move it to the routes, or what is imported to kernel/.');
   }
   return [];
 }

@@ -10,14 +10,14 @@ const company = await createOwnedCompany();
 
 const readCorrelationId = (answer: ApiResponse): string => answer.headers.get('x-correlation-id') as string;
 
-const events = (query: Record<string, string> = {}): Promise<ApiResponse> =>
+const requestEvents = (query: Record<string, string> = {}): Promise<ApiResponse> =>
   createSignedCaller(company.apiKey).get(`/admin/audit-events?${new URLSearchParams(query)}`);
 
 /** Returns the audit record of a request, once the queue has delivered it. */
 async function waitForRecord(answer: ApiResponse) {
   const auditRecord = await vi.waitFor(
     async () => {
-      const { body } = await events({ correlation_id: readCorrelationId(answer) });
+      const { body } = await requestEvents({ correlation_id: readCorrelationId(answer) });
       expect(body.total).toBe(1);
       return body.results[0];
     },
@@ -64,7 +64,7 @@ describe('the audit record of a request', () => {
   });
 
   it('has the same fields for a signed request, and names its key', async () => {
-    const answer = await events({ quantity: '1' });
+    const answer = await requestEvents({ quantity: '1' });
     const [key] = await env.CONTROL_DB.prepare('SELECT id, service_account_id FROM api_keys WHERE access_key = ?')
       .bind(company.apiKey.access_key)
       .all()
@@ -275,8 +275,8 @@ describe('requests of unknown clients, which belong to no company,', () => {
   });
 
   it('from one IPv6 /64 network are counted together like requests from one address', async () => {
-    for (const last of ['1', '2', 'ffff:1:2']) {
-      const headers = { 'cf-connecting-ip': `2001:db8:5:6::${last}` };
+    for (const interfaceId of ['1', '2', 'ffff:1:2']) {
+      const headers = { 'cf-connecting-ip': `2001:db8:5:6::${interfaceId}` };
       await callApi('GET', '/health', { headers });
     }
     await endMinute('2001:db8:5:6::/64');
@@ -328,7 +328,7 @@ describe('GET /admin/audit-events', () => {
     const reader = await createAllowedUser(company, { can: ['managed-tables:list'] });
     const record = await waitForRecord(await reader.as.get('/v1/managed-tables'));
     const countRecords = async (query: Record<string, string>) =>
-      (await events({ principal_id: reader.id, ...query })).body.total;
+      (await requestEvents({ principal_id: reader.id, ...query })).body.total;
     expect(await countRecords({})).toBe(1);
     expect(await countRecords({ action: 'managed-tables:list' })).toBe(1);
     expect(await countRecords({ action: 'managed-tables:create' })).toBe(0);
@@ -343,8 +343,8 @@ describe('GET /admin/audit-events', () => {
     const other = await createOwnedCompany();
     const answer = await other.as.get('/v1/auth/me');
     await vi.waitFor(async () => expect(await readRecords('audit', other.id)).not.toEqual([]), { timeout: 15_000 });
-    expect((await events({ correlation_id: readCorrelationId(answer) })).body.total).toBe(0);
-    expect((await events({ principal_id: other.owner.id })).body.total).toBe(0);
+    expect((await requestEvents({ correlation_id: readCorrelationId(answer) })).body.total).toBe(0);
+    expect((await requestEvents({ principal_id: other.owner.id })).body.total).toBe(0);
   });
 
   it.each([
@@ -355,7 +355,7 @@ describe('GET /admin/audit-events', () => {
     ['action', ''],
     ['correlation_id', 'x'.repeat(200)],
   ])('refuses %s=%s', async (field, value) => {
-    const { status, body } = await events({ [field]: value });
+    const { status, body } = await requestEvents({ [field]: value });
     expect([status, body.error]).toEqual([422, 'ValidationError']);
     expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });

@@ -54,22 +54,24 @@ describe('the export of audit events', () => {
   });
 
   it('can be limited to a time range, both ends included', async () => {
-    const at = (n: number) => new Date(OLD_TIME_MS + n * 1000).toISOString();
-    const lines = parseLines((await downloadEvents(`from=${at(100)}&to=${at(199)}`)).body);
+    const formatTime = (n: number) => new Date(OLD_TIME_MS + n * 1000).toISOString();
+    const lines = parseLines((await downloadEvents(`from=${formatTime(100)}&to=${formatTime(199)}`)).body);
     expect(lines.map(({ correlation_id }) => correlation_id)).toEqual(
       Array.from({ length: 100 }, (_, n) => `c-${199 - n}`),
     );
   });
 
   it('writes CSV with a header, quoting values where needed', async () => {
-    const at = (n: number) => new Date(OLD_TIME_MS + n * 1000).toISOString();
-    const { headers, body } = await downloadEvents(`from=${at(6)}&to=${at(7)}&format=csv`);
+    const formatTime = (n: number) => new Date(OLD_TIME_MS + n * 1000).toISOString();
+    const { headers, body } = await downloadEvents(`from=${formatTime(6)}&to=${formatTime(7)}&format=csv`);
     expect(headers.get('content-type')).toBe('text/csv');
     const [header, seventh, ...rest] = body.split(/\r\n(?=[0-9a-f]{24}|$)/);
     expect(header).toBe(
       'id,correlation_id,occurred_at,organization_id,principal_type,principal_id,credential,method,route,action,resource_id,status,ip,duration_ms',
     );
-    expect(seventh).toMatch(new RegExp(`^[0-9a-f]{24},c-7,${at(7)},${company.id},user,,,"a,""b""\r\n",/x,,,200,,1$`));
+    expect(seventh).toMatch(
+      new RegExp(`^[0-9a-f]{24},c-7,${formatTime(7)},${company.id},user,,,"a,""b""\r\n",/x,,,200,,1$`),
+    );
     expect(rest).toHaveLength(2);
     const emptyExport = await downloadEvents(`to=1990-01-01T00:00:00Z&format=csv`);
     expect(emptyExport.body).toBe(`${header}\r\n`);

@@ -192,14 +192,14 @@ describe('the client', () => {
 
   it('calls every API with a key, which it exchanges for a token once until the token ends', async () => {
     const paths: string[] = [];
-    const worker = createWorkerFetch();
+    const fetchFromWorker = createWorkerFetch();
     let remainingRefusalCount = 0;
     const sendWatched = (async (input: RequestInfo, init?: RequestInit) => {
       const path = String(input).slice(BASE_URL.length);
       paths.push(path);
       if (path === '/v1/visualizations' && remainingRefusalCount-- > 0)
         return Response.json({ error: 'UNAUTHORIZED' }, { status: 401 });
-      return worker(input, init);
+      return fetchFromWorker(input, init);
     }) as typeof fetch;
     const countExchanges = () => paths.filter((path) => path === '/tokens').length;
     const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: sendWatched });

@@ -28,7 +28,7 @@ function createSharedStorage(session: StoredSession | null) {
 /** Creates a `fetch` to the Worker, and the list of its requests as `METHOD path`. */
 function createWatchedFetch(overrideAnswer: AnswerOverride = () => undefined) {
   const sentRequests: { route: string; authorization: string | null; body: unknown }[] = [];
-  const worker = createWorkerFetch();
+  const fetchFromWorker = createWorkerFetch();
   const send = (async (input: string, init: RequestInit = {}) => {
     const path = input.slice(BASE_URL.length);
     sentRequests.push({
@@ -36,7 +36,7 @@ function createWatchedFetch(overrideAnswer: AnswerOverride = () => undefined) {
       authorization: new Headers(init.headers).get('authorization'),
       body: typeof init.body === 'string' ? JSON.parse(init.body) : null,
     });
-    return (await overrideAnswer(path, () => worker(input, init))) ?? worker(input, init);
+    return (await overrideAnswer(path, () => fetchFromWorker(input, init))) ?? fetchFromWorker(input, init);
   }) as typeof fetch;
   return {
     send,

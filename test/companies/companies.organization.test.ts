@@ -12,7 +12,7 @@ const createOrganization = (
     env,
   });
 
-const input = (overrides: Record<string, unknown> = {}) => ({
+const makeInput = (overrides: Record<string, unknown> = {}) => ({
   name: 'Acme',
   slug: `acme-${Math.random().toString(36).slice(2, 8)}`,
   owner: { email: 'Olga@Acme.test', name: 'Olga', password: 'correct-horse-battery' },
@@ -21,7 +21,7 @@ const input = (overrides: Record<string, unknown> = {}) => ({
 
 describe('the creation of an organization', () => {
   it('returns the organization, its owner, default account, service account and key', async () => {
-    const organizationInput = input();
+    const organizationInput = makeInput();
     const { status, body } = await createOrganization(organizationInput);
     expect(status).toBe(201);
     expect(body.organization).toEqual({
@@ -52,13 +52,15 @@ describe('the creation of an organization', () => {
     ['a wrong token', 'wrong'],
     ['a longer token', 'operator-token-of-the-tests-and-more'],
   ])('is refused with %s', async (_what, token) => {
-    const { status, body } = await createOrganization(input(), token);
+    const { status, body } = await createOrganization(makeInput(), token);
     expect(status).toBe(401);
     expect(body.error).toBe('Unauthorized');
   });
 
   it('is answered 404 if no operator token is configured', async () => {
-    const { status } = await createOrganization(input(), 'x', { PLATFORM_ADMIN_TOKEN: undefined as unknown as string });
+    const { status } = await createOrganization(makeInput(), 'x', {
+      PLATFORM_ADMIN_TOKEN: undefined as unknown as string,
+    });
     expect(status).toBe(404);
   });
 
@@ -71,7 +73,7 @@ describe('the creation of an organization', () => {
     ['a common password', { owner: { email: 'a@b.co', name: 'A', password: 'Password123' } }, 'owner.password'],
     ['a bad email', { owner: { email: 'nobody', name: 'A', password: 'correct-horse' } }, 'owner.email'],
   ])('refuses %s, naming the field', async (_what, overrides, field) => {
-    const { status, body } = await createOrganization(input(overrides));
+    const { status, body } = await createOrganization(makeInput(overrides));
     expect([status, body.error]).toEqual([422, 'ValidationError']);
     expect(body.details).toContainEqual(expect.objectContaining({ field, message: expect.any(String) }));
   });

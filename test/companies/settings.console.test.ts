@@ -137,9 +137,9 @@ describe('a second factor that the company requires', () => {
       expect((await enableFactor({ pending_2fa_token, totp_token: makeWrongCode(secret) })).status).toBe(400);
     }
     expect((await enableFactor({ pending_2fa_token, totp_token: computeCode(secret) })).status).toBe(401);
-    const next = (await logIn(company.slug, email, PASSWORD)).body;
-    advanceClock(next.expires_in * 1000 + 1000);
-    expect((await startSetup({ pending_2fa_token: next.pending_2fa_token })).status).toBe(401);
+    const nextSignIn = (await logIn(company.slug, email, PASSWORD)).body;
+    advanceClock(nextSignIn.expires_in * 1000 + 1000);
+    expect((await startSetup({ pending_2fa_token: nextSignIn.pending_2fa_token })).status).toBe(401);
   });
 
   it('cannot be set up with the pending token of a user who already has a second factor', async () => {

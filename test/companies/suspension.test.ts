@@ -374,10 +374,10 @@ describe('a suspension', () => {
   it('refuses a sign-in that waits for a second factor, which works after the suspension', async () => {
     const company = await createOwnedCompany();
     const { email, backupCodes } = await createEnrolledUser(company);
-    const { email: other } = await createAllowedUser(company);
+    const { email: otherEmail } = await createAllowedUser(company);
     const pendingToken = await readPendingToken(company, email);
     await expectSuccess(company.as.put('/v1/company/settings', { json: { require_2fa: true } }));
-    const pending_2fa_token = await readPendingToken(company, other);
+    const pending_2fa_token = await readPendingToken(company, otherEmail);
     const postEnrolment = (operation: string, json = {}, env?: Record<string, string>) =>
       callApi('POST', `/v1/auth/2fa/${operation}`, { json: { pending_2fa_token, ...json }, env });
     const { secret } = await expectSuccess(postEnrolment('setup'));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { settleLog } from '../company-log/support.ts';
 import { createConcept } from '../knowledge/support.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { createSalesDashboard, createShare, createShareClient } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
@@ -38,7 +38,11 @@ await createSalesTable(company);
 /** Creates a company with a table of so many rows that its export needs several files within the limits of `SMALL_FILE_LIMITS`. */
 async function createLargeTable(rows = 45_000) {
   const owner = await createProvisionedCompany();
-  const id = await createTable(owner.as, 'large', [column('n', 'integer'), column('price', 'decimal'), column('text')]);
+  const id = await createTable(owner.as, 'large', [
+    makeColumn('n', 'integer'),
+    makeColumn('price', 'decimal'),
+    makeColumn('text'),
+  ]);
   await queryDatabase(owner, (database) =>
     database.execute(
       `INSERT INTO public.large (n, price, text) SELECT n, n / 4.0, repeat('x', 90) || n FROM generate_series(1, ${rows}) AS n`,
@@ -221,8 +225,8 @@ describe('a request to export a company', () => {
       { export_id: first.id, status: 'queued' },
     ]);
     await deliverUntilEmpty(first.queue);
-    const next = await expectSuccess(owner.as.post(EXPORTS_PATH, { env: createExportQueue().env }));
-    expect(next.export_id).not.toBe(first.id);
+    const nextExport = await expectSuccess(owner.as.post(EXPORTS_PATH, { env: createExportQueue().env }));
+    expect(nextExport.export_id).not.toBe(first.id);
   });
 
   it('returns the export that another user requests at the same moment', async () => {
@@ -442,7 +446,7 @@ describe('a table that is changed during an export of its company', () => {
 
   it('is left out of the archive when it is deleted', async () => {
     const { owner, id: table } = await createLargeTable();
-    await createTable(owner.as, 'later', [column('n', 'integer')]);
+    await createTable(owner.as, 'later', [makeColumn('n', 'integer')]);
     const { id } = await startExport(owner);
     await runLongTurn(owner, id);
     await runTurnsUntil(owner, id, isInLargeTable);
@@ -466,8 +470,10 @@ describe('a table that is changed during an export of its company', () => {
     await runTurnsUntil(owner, id, () => false);
     const archive = await downloadArchive((await getExport(owner, id)).url);
     expect(await readNumbers(archive, 'tables/large')).toEqual(countUpTo(45_000));
-    const last = archive.manifest.files.map(({ path }) => path).findLast((path) => path.includes('large/0')) as string;
-    expect((await archive.readRows(last)).at(-1)?.[2]).toBe(0.123456);
+    const lastPath = archive.manifest.files
+      .map(({ path }) => path)
+      .findLast((path) => path.includes('large/0')) as string;
+    expect((await archive.readRows(lastPath)).at(-1)?.[2]).toBe(0.123456);
   });
 
   it('fails the export when its column types change again and again', async () => {

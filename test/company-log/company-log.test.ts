@@ -73,7 +73,7 @@ describe('storing a record in the log', () => {
   });
 });
 
-describe('days that are older than the log stores', () => {
+describe('days older than those that the log itself stores', () => {
   it('are moved to a file per day, and listed as before', async () => {
     const records = [...makeRecordsOfDay(95, 3), ...makeRecordsOfDay(92, 25), ...makeRecordsOfDay(89, 4)];
     await appendRecords(company, records);
@@ -113,14 +113,14 @@ describe('days that are older than the log stores', () => {
     setSizes({ partRows: 25 });
     await settleLog(company);
     const getSpy = vi.spyOn(env.FILES, 'get');
-    const total = async (values: Record<string, string>, number = 100) =>
+    const readTotal = async (values: Record<string, string>, number = 100) =>
       (await readPage(company, { values }, number)).total;
-    expect(await total({ principalId: 'p1', action: 'groups:GetGroup' })).toBe(5);
-    expect(await total({ principalId: 'p2', action: 'groups:ListGroups' })).toBe(15);
-    expect(await total({ principalId: 'p0', action: 'groups:ListGroups' })).toBe(0);
+    expect(await readTotal({ principalId: 'p1', action: 'groups:GetGroup' })).toBe(5);
+    expect(await readTotal({ principalId: 'p2', action: 'groups:ListGroups' })).toBe(15);
+    expect(await readTotal({ principalId: 'p0', action: 'groups:ListGroups' })).toBe(0);
     const { correlationId } = records[1] as LogRecord<'audit'>;
-    expect(await total({ principalId: 'p1', action: 'groups:ListGroups', correlationId })).toBe(1);
-    expect(await total({ principalId: 'p2', action: 'groups:ListGroups', correlationId })).toBe(0);
+    expect(await readTotal({ principalId: 'p1', action: 'groups:ListGroups', correlationId })).toBe(1);
+    expect(await readTotal({ principalId: 'p2', action: 'groups:ListGroups', correlationId })).toBe(0);
     expect(getSpy).not.toHaveBeenCalled();
     const matchingPage = await readPage(company, { values: { principalId: 'p1', action: 'groups:GetGroup' } });
     expect(matchingPage.records.map(({ id }) => id)).toEqual(
@@ -218,7 +218,7 @@ describe('days that are older than the log stores', () => {
     expect([await countStored(company), (await readPage(company, {})).total]).toEqual([10, 2010]);
   });
 
-  it('are read, counted and extended while only a part of a day has moved', async () => {
+  it('are read, counted and added to while only a part of a day has moved', async () => {
     const records = makeRecordsOfDay(95, 30);
     const lateRecords = records.filter((_, n) => n % 10 === 5);
     const knownRecords = records.filter((record) => !lateRecords.includes(record));

@@ -33,12 +33,12 @@ it('the log of a company lists each record once, in a single order, with exact t
       async (steps, filters) => {
         const company = `model-${++createdCount}`;
         const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-        const at = ([days, ms]: [number, number]) => midnight - days * DAY_MS + ms;
+        const computeTime = ([days, ms]: [number, number]) => midnight - days * DAY_MS + ms;
         const deliveredRecords: LogRecord<'audit'>[] = [];
         let elapsedDays = 0;
         for (const step of steps) {
           if (typeof step === 'object' && 'append' in step) {
-            const records = step.append.map(({ time: of, ...values }) => makeRecord(at(of), values));
+            const records = step.append.map(({ time: of, ...values }) => makeRecord(computeTime(of), values));
             deliveredRecords.push(...records);
             await appendRecords(company, records);
           } else if (typeof step === 'object') {
@@ -55,7 +55,7 @@ it('the log of a company lists each record once, in a single order, with exact t
         const storedRecords = deliveredRecords.toSorted((a, b) => compareKeys(toLogKey(b), toLogKey(a)));
         expect((await readRecords('audit', company)).map(({ id }) => id)).toEqual(storedRecords.map(({ id }) => id));
         for (const { from, to, ...values } of filters) {
-          const logFilter: LogFilter = { from: from && at(from), to: to && at(to), values };
+          const logFilter: LogFilter = { from: from && computeTime(from), to: to && computeTime(to), values };
           const expectedRecords = storedRecords.filter(
             (eachRecord) =>
               eachRecord.occurredAt >= (logFilter.from ?? -Infinity) &&

@@ -51,7 +51,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** The maximum length of a text that may be normalized before `limitCombiningMarks` has reduced its combining marks. */
 const MAX_NORMALIZED_LENGTH = 10_000;
 
-const COSTLY_JSON = COSTLY_VALUES.map(([title, json]) => [title, json(BODY_BYTES)] as const);
+const COSTLY_JSON = COSTLY_VALUES.map(([title, makeJson]) => [title, makeJson(BODY_BYTES)] as const);
 
 /** Reads a body like a request. @returns the length of the refusal, and of the longest text that was normalized */
 async function measureCost(contract: Contract, surface: Surface, text: string) {

@@ -82,10 +82,10 @@ export class ExampleCollection {
     }
     let shownText = BYTES_REPLACEMENTS[name] ?? text;
     for (const [secret, as] of this.#secrets) shownText = shownText.replaceAll(secret, as);
-    REPLACEMENTS.forEach(([pattern, as], kind) => {
+    REPLACEMENTS.forEach(([pattern, makeReplacement], kind) => {
       const replacements = this.#knownReplacements[kind] as Map<string, string>;
       shownText = shownText.replaceAll(pattern, (match) => {
-        if (!replacements.has(match)) replacements.set(match, as(replacements.size + 1, match));
+        if (!replacements.has(match)) replacements.set(match, makeReplacement(replacements.size + 1, match));
         return replacements.get(match) as string;
       });
     });

@@ -9,7 +9,7 @@ import {
   KNOWLEDGE_PATH,
   makeName,
 } from '../knowledge/support.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
 import { createShare } from '../shares/support.ts';
@@ -190,13 +190,13 @@ export const LISTS: Record<string, ListCase> = {
   '/v1/managed-tables': {
     hidingActions: ['managed-tables:list'],
     createRecord: makeRecordCreator('managed-tables', 'table', ({ as }) =>
-      createTable(as, makeTableName(), [column('n', 'integer')]),
+      createTable(as, makeTableName(), [makeColumn('n', 'integer')]),
     ),
   },
   '/v1/managed-tables/upload-jobs/active': {
     hidingActions: ['managed-tables:list'],
     createRecord: async (company) => {
-      const tableId = await createTable(company.as, makeTableName(), [column('n', 'integer')]);
+      const tableId = await createTable(company.as, makeTableName(), [makeColumn('n', 'integer')]);
       const id = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...createTestQueue(), into: tableId });
       return { id, arn: makeArn('managed-tables', company, 'table', tableId) };
     },

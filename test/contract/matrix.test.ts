@@ -200,19 +200,19 @@ describe('a route about all resources of a type', () => {
       const { contract, action, credential } = guardedRoute;
       const caller = principals[credential];
       const arnPart = findArnPart(action, contract.path);
-      const [all, one] = [makeArn(company, arnPart, '*'), makeArn(company, arnPart, UNKNOWN_ID)];
+      const [allArn, unknownArn] = [makeArn(company, arnPart, '*'), makeArn(company, arnPart, UNKNOWN_ID)];
       const sendWithPolicy = async (...statements: PolicyStatement[]) => {
         await caller.setStatements(statements);
         return sendInvalidRequest(caller, contract, UNKNOWN_ID);
       };
       expectRefused(await sendWithPolicy(allowOtherActions(action)), action);
-      expectRefused(await sendWithPolicy(makeStatement('Allow', [action], one)), action);
-      expectRefused(await sendWithPolicy(makeAllow('*'), makeStatement('Deny', [action], all)), action);
-      const allowedAnswer = await sendWithPolicy(makeStatement('Allow', [action], all));
+      expectRefused(await sendWithPolicy(makeStatement('Allow', [action], unknownArn)), action);
+      expectRefused(await sendWithPolicy(makeAllow('*'), makeStatement('Deny', [action], allArn)), action);
+      const allowedAnswer = await sendWithPolicy(makeStatement('Allow', [action], allArn));
       if (contract.only === 'administrators')
         return expectAdministratorsOnly(allowedAnswer, await sendWithPolicy(makeAllow('*')));
       expectAuthorized(allowedAnswer);
-      expectAuthorized(await sendWithPolicy(makeAllow('*'), makeStatement('Deny', [action], one)));
+      expectAuthorized(await sendWithPolicy(makeAllow('*'), makeStatement('Deny', [action], unknownArn)));
     },
   );
 });

@@ -4,7 +4,7 @@ import { SURFACES } from '../../src/app.ts';
 import { createDirectory, createDirectoryGroup, createDirectoryUser, makePatch } from '../directory/support.ts';
 import { createQuestion } from '../knowledge/questions/support.ts';
 import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { createSalesDashboard, createShare } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
@@ -179,9 +179,9 @@ const CASES: Record<string, () => Promise<UpdateCase>> = {
     );
   },
   'PUT /v1/managed-tables/{id}': async () => {
-    const id = await createTable(company.as, 'raced', [column('a')]);
+    const id = await createTable(company.as, 'raced', [makeColumn('a')]);
     const path = `/v1/managed-tables/${id}`;
-    const columns = [column('a'), column('b', 'integer')];
+    const columns = [makeColumn('a'), makeColumn('b', 'integer')];
     const change = { display_name: 'raced_and_named' };
     return {
       as: company.as,
@@ -208,7 +208,7 @@ const CASES: Record<string, () => Promise<UpdateCase>> = {
     );
   },
   'PUT /v1/managed-tables/{id}/data/{rowId}': async () => {
-    const id = await createTable(company.as, 'raced_rows', [column('a'), column('b')]);
+    const id = await createTable(company.as, 'raced_rows', [makeColumn('a'), makeColumn('b')]);
     const path = `/v1/managed-tables/${id}/data`;
     await expectSuccess(company.as.post(path, { json: { rows: [{ a: 'one', b: 'two' }] } }));
     const { records } = await expectSuccess(company.as.get(path));

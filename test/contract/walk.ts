@@ -239,12 +239,14 @@ const expectUnknownMember = ({ status, body }: ApiResponse, route: string): void
 
 function makeAddress({ route: name, params = {}, query }: Step, { storedValues }: WalkState) {
   const [method = '', template = ''] = name.split(' ');
-  const getStored = (key: string): string => {
+  const getStoredValue = (key: string): string => {
     const value = storedValues[key];
     if (value === undefined) throw new Error(`Nothing is kept as ${key}.`);
     return value;
   };
-  const filledPath = template.replaceAll(/\{(\w+)\}/g, (_, parameter) => getStored(params[parameter] ?? parameter));
+  const filledPath = template.replaceAll(/\{(\w+)\}/g, (_, parameter) =>
+    getStoredValue(params[parameter] ?? parameter),
+  );
   const queryText = query ? `?${new URLSearchParams(query(storedValues))}` : '';
   const route: Route | undefined = ROUTES.find((listedRoute) => `${listedRoute.method} ${listedRoute.path}` === name);
   return { method, route, path: filledPath + queryText };

@@ -8,7 +8,7 @@ import {
   KNOWLEDGE_PATH,
   makeName,
 } from '../knowledge/support.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
 import { type Company, createAllowedUser } from '../support/companies.ts';
 import { createConsoleGroup, createPermission, makeGroupInput, makePolicyInput } from '../support/console.ts';
@@ -28,11 +28,11 @@ interface WriteCase {
 const makeCreation = (
   writeAction: Action,
   path: string,
-  json: (company: Company) => object | Promise<object>,
+  makeBody: (company: Company) => object | Promise<object>,
 ): WriteCase => ({
   writeAction,
   createRequest: async (company) => {
-    const body = await json(company);
+    const body = await makeBody(company);
     return (as) => as.post(path, { json: body as Record<string, unknown> });
   },
 });
@@ -115,15 +115,15 @@ export const WRITES: Record<string, WriteCase> = {
   ),
   'POST tables': makeCreation('managed-tables:create', '/v1/managed-tables', () => ({
     display_name: makeTableName(),
-    columns: [column('n', 'integer')],
+    columns: [makeColumn('n', 'integer')],
   })),
   'PUT tables': makeChange(
     'table',
     'managed-tables:update',
     'managed-tables:list',
     'PUT /v1/managed-tables/{id}',
-    ({ as }) => createTable(as, makeTableName(), [column('n', 'integer')]),
-    { columns: [column('n', 'integer'), column('m', 'integer')] },
+    ({ as }) => createTable(as, makeTableName(), [makeColumn('n', 'integer')]),
+    { columns: [makeColumn('n', 'integer'), makeColumn('m', 'integer')] },
   ),
   'PUT users': makeChange(
     'user',

@@ -66,7 +66,7 @@ describe('the execution of a dashboard', () => {
       parameters: [makeParameter('n', 'number', { required: true })],
     });
     const largeVisualization = await postVisualization(company.as, "SELECT repeat('x', 30000000)");
-    const last = await postVisualization(company.as, 'SELECT 2');
+    const lastVisualization = await postVisualization(company.as, 'SELECT 2');
     const { _id } = await postDashboard(company.as, [
       right,
       failingVisualization,
@@ -74,7 +74,7 @@ describe('the execution of a dashboard', () => {
       unsetVisualization,
       largeVisualization,
       right,
-      last,
+      lastVisualization,
     ]);
     const answer = await executeDashboard(_id);
     expect(answer.status).toBe(200);
@@ -82,9 +82,14 @@ describe('the execution of a dashboard', () => {
     expect(
       answer.body.results.map((listedResult: { visualization_id: string }) => listedResult.visualization_id),
     ).toEqual(
-      [right, failingVisualization, forbiddenVisualization, unsetVisualization, largeVisualization, last].map(
-        (visualization) => visualization._id,
-      ),
+      [
+        right,
+        failingVisualization,
+        forbiddenVisualization,
+        unsetVisualization,
+        largeVisualization,
+        lastVisualization,
+      ].map((visualization) => visualization._id),
     );
     for (const result of answer.body.results) {
       expect(result).toMatchObject({ duration_ms: expect.any(Number), cached: false });
@@ -245,7 +250,7 @@ it('the row rules of a dashboard return only rows that they allow, even if the S
 });
 
 describe('the options of a filter', () => {
-  const options = (filter: unknown, request: { allowed?: string[]; search?: string } = {}) =>
+  const readOptions = (filter: unknown, request: { allowed?: string[]; search?: string } = {}) =>
     runInContext((ctx) =>
       readFilterOptions(ctx, { options: filter as never }, [], {
         allowedValues: request.allowed ?? null,
@@ -259,37 +264,37 @@ describe('the options of a filter', () => {
       { label: 'North', value: 'north' },
       { label: 'South', value: 'south' },
     ];
-    expect(await options(fixedOptions)).toEqual({ options: fixedOptions, source: 'static' });
-    expect(await options(fixedOptions, { allowed: ['south', 'west'] })).toEqual({
+    expect(await readOptions(fixedOptions)).toEqual({ options: fixedOptions, source: 'static' });
+    expect(await readOptions(fixedOptions, { allowed: ['south', 'west'] })).toEqual({
       options: [fixedOptions[1], { label: 'west', value: 'west' }],
       source: 'policy',
     });
-    expect(await options(null)).toEqual({ options: [], source: 'static' });
+    expect(await readOptions(null)).toEqual({ options: [], source: 'static' });
     const labelledOptions = { sql: 'SELECT DISTINCT region, upper(region) FROM sales ORDER BY 1; -- all' };
     const foundOptions = ['east', 'north', 'south'].map((value) => ({ value, label: value.toUpperCase() }));
-    expect(await options(labelledOptions)).toEqual({ options: foundOptions, source: 'dynamic' });
-    expect(await options(labelledOptions, { allowed: ['south'] })).toEqual({
+    expect(await readOptions(labelledOptions)).toEqual({ options: foundOptions, source: 'dynamic' });
+    expect(await readOptions(labelledOptions, { allowed: ['south'] })).toEqual({
       options: [foundOptions[2]],
       source: 'policy',
     });
-    expect((await options({ sql: 'SELECT amount FROM sales ORDER BY 1 LIMIT 1' })).options).toEqual([
+    expect((await readOptions({ sql: 'SELECT amount FROM sales ORDER BY 1 LIMIT 1' })).options).toEqual([
       { value: '10', label: '10' },
     ]);
-    expect((await options({ sql: 'SELECT NULL UNION ALL SELECT NULL' })).options).toEqual([]);
+    expect((await readOptions({ sql: 'SELECT NULL UNION ALL SELECT NULL' })).options).toEqual([]);
   });
 
   it('are searched literally and case-insensitively among a million', async () => {
     const millionOptions = { sql: "SELECT g, 'Option ' || g FROM generate_series(1, 1000000) AS g" };
-    expect((await options(millionOptions)).options).toHaveLength(1000);
-    expect((await options(millionOptions, { search: 'oPTION 999999' })).options).toEqual([
+    expect((await readOptions(millionOptions)).options).toHaveLength(1000);
+    expect((await readOptions(millionOptions, { search: 'oPTION 999999' })).options).toEqual([
       { value: '999999', label: 'Option 999999' },
     ]);
-    expect((await options({ sql: "SELECT '100%' UNION SELECT '100x'" }, { search: '%' })).options).toEqual([
+    expect((await readOptions({ sql: "SELECT '100%' UNION SELECT '100x'" }, { search: '%' })).options).toEqual([
       { value: '100%', label: '100%' },
     ]);
     expect(
       (
-        await options(
+        await readOptions(
           [
             { label: 'a_b', value: '1' },
             { label: 'axb', value: '2' },
@@ -302,7 +307,7 @@ describe('the options of a filter', () => {
     const greekSql = { sql: `VALUES ${greekOptions.map(({ value }) => `('${value}')`).join(', ')}` };
     for (const search of ['ΝΊΚΟΣ', 'νίκος', 'νίκοσ'])
       for (const of of [greekOptions, greekSql])
-        expect([search, (await options(of, { search })).options]).toEqual([search, greekOptions]);
+        expect([search, (await readOptions(of, { search })).options]).toEqual([search, greekOptions]);
   });
 
   it('fail without revealing the cause', async () => {
@@ -312,7 +317,7 @@ describe('the options of a filter', () => {
       'SELECT * FROM pg_class',
       'SELECT 1 WHERE 1 = 1) --',
     ]) {
-      await expect(options({ sql })).rejects.toMatchObject({
+      await expect(readOptions({ sql })).rejects.toMatchObject({
         reason: expect.stringMatching(/^user_sql\.(failed|refused)$/),
         message: expect.not.stringMatching(/sales|option/),
       });

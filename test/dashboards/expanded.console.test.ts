@@ -66,15 +66,15 @@ describe('a dashboard that is read with its charts', () => {
   it.each([['visualizations:get'], ['visualizations:execute']])(
     'leaves out a chart that the caller is denied by %s',
     async (action) => {
-      const [open, secret] = [
+      const [openVisualization, secret] = [
         await postVisualization(company.as, 'SELECT 1'),
         await postVisualization(company.as, 'SELECT 2'),
       ];
-      const { _id } = await postDashboard(company.as, [secret, open]);
+      const { _id } = await postDashboard(company.as, [secret, openVisualization]);
       const as = await createDeniedUser(['dashboards:get'], [action], 'visualization', secret._id);
       const { charts } = (await readDashboard(_id, as)).body;
       expect(charts.map((listedChart: { visualization_id: string }) => listedChart.visualization_id)).toEqual([
-        open._id,
+        openVisualization._id,
       ]);
     },
   );
@@ -158,13 +158,13 @@ describe('the SQL of the options of a filter', () => {
     await company.as.put(path, { json: { filters: changedFilters } });
     expect((await as.get(path, { headers: { 'if-none-match': tag } })).status).toBe(200);
     expect((await as.delete(path, { headers: { 'if-match': tag } })).status).toBe(412);
-    const next = (await as.get(path)).headers.get('etag') as string;
-    expect((await as.delete(path, { headers: { 'if-match': next } })).status).toBe(204);
+    const nextTag = (await as.get(path)).headers.get('etag') as string;
+    expect((await as.delete(path, { headers: { 'if-match': nextTag } })).status).toBe(204);
   });
 });
 
 describe('the options of a filter, for users of the company', () => {
-  const options = (id: string, slug = 'region', query = '', as: Caller = company.as) =>
+  const readOptions = (id: string, slug = 'region', query = '', as: Caller = company.as) =>
     as.get(`${DASHBOARDS_PATH}/${id}/filters/${slug}/options${query}`);
   const foundOptions = ['east', 'north', 'south'].map((value) => ({ value, label: value.toUpperCase() }));
 
@@ -182,30 +182,30 @@ describe('the options of a filter, for users of the company', () => {
     });
     const { as } = await createAllowedUser(company, { can: ['dashboards:get'] });
     const dynamicAnswer = { filter_slug: 'region', options: foundOptions, source: 'dynamic' };
-    expect([(await options(_id)).body, (await options(_id, 'region', '', as)).body]).toEqual([
+    expect([(await readOptions(_id)).body, (await readOptions(_id, 'region', '', as)).body]).toEqual([
       dynamicAnswer,
       dynamicAnswer,
     ]);
-    expect((await options(_id, 'region', '?search=OUT', as)).body.options).toEqual([foundOptions[2]]);
-    expect((await options(_id, 'fixed', '', as)).body).toEqual({
+    expect((await readOptions(_id, 'region', '?search=OUT', as)).body.options).toEqual([foundOptions[2]]);
+    expect((await readOptions(_id, 'fixed', '', as)).body).toEqual({
       filter_slug: 'fixed',
       options: fixedOptions,
       source: 'static',
     });
-    expect((await options(_id, 'fixed', '?search=%25', as)).body.options).toEqual([fixedOptions[1]]);
+    expect((await readOptions(_id, 'fixed', '?search=%25', as)).body.options).toEqual([fixedOptions[1]]);
     for (const slug of ['q', 'none', 'a'.repeat(500), '__proto__']) {
-      const { status, body } = await options(_id, slug);
+      const { status, body } = await readOptions(_id, slug);
       expect([slug, status, body.error]).toEqual([slug, 404, 'FILTER_NOT_FOUND']);
     }
-    expect((await options(_id, 'region', `?search=${'x'.repeat(201)}`)).body.details[0].field).toBe('search');
-    expect((await options(_id, 'region', '?page=2')).status).toBe(422);
+    expect((await readOptions(_id, 'region', `?search=${'x'.repeat(201)}`)).body.details[0].field).toBe('search');
+    expect((await readOptions(_id, 'region', '?page=2')).status).toBe(422);
   });
 
   it('are at most a thousand, and a search finds further options', async () => {
     const manyOptions = { sql: "SELECT g, 'Option ' || g FROM generate_series(1, 5000) AS g" };
     const { _id } = await postDashboard(company.as, [], { filters: [makeRegionFilter({ options: manyOptions })] });
-    expect((await options(_id)).body.options).toHaveLength(1000);
-    expect((await options(_id, 'region', '?search=4999')).body.options).toEqual([
+    expect((await readOptions(_id)).body.options).toHaveLength(1000);
+    expect((await readOptions(_id, 'region', '?search=4999')).body.options).toEqual([
       { value: '4999', label: 'Option 4999' },
     ]);
   });
@@ -219,8 +219,8 @@ describe('the options of a filter, for users of the company', () => {
         }),
       ],
     });
-    expect((await options(_id)).body.options).toEqual(foundOptions);
-    expect((await options(_id, 'other')).body.options.map(({ value }: { value: string }) => value)).toEqual(
+    expect((await readOptions(_id)).body.options).toEqual(foundOptions);
+    expect((await readOptions(_id, 'other')).body.options.map(({ value }: { value: string }) => value)).toEqual(
       foundOptions.map(({ value }) => value),
     );
   });
@@ -228,19 +228,19 @@ describe('the options of a filter, for users of the company', () => {
   it('report why their SQL fails only to callers who may change it', async () => {
     const failingOptions = { sql: 'SELECT nothing FROM sales' };
     const { _id } = await postDashboard(company.as, [], { filters: [makeRegionFilter({ options: failingOptions })] });
-    const authorAnswer = await options(_id);
+    const authorAnswer = await readOptions(_id);
     expect([authorAnswer.status, authorAnswer.body]).toEqual([
       422,
       { error: 'DB_QUERY_ERROR', message: 'column "nothing" does not exist' },
     ]);
     const { as } = await createAllowedUser(company, { can: ['dashboards:get'] });
-    const reader = await options(_id, 'region', '', as);
+    const reader = await readOptions(_id, 'region', '', as);
     expect([reader.status, reader.body]).toEqual([422, { error: 'DB_QUERY_ERROR', message: 'The query failed.' }]);
     const companyWithoutDatabase = await createOwnedCompany();
     const dashboardWithOptions = await postDashboard(companyWithoutDatabase.as, [], {
       filters: [makeRegionFilter({ options: failingOptions })],
     });
-    expect((await options(dashboardWithOptions._id, 'region', '', companyWithoutDatabase.as)).body.error).toBe(
+    expect((await readOptions(dashboardWithOptions._id, 'region', '', companyWithoutDatabase.as)).body.error).toBe(
       'MANAGED_DATABASE_NOT_PROVISIONED',
     );
   });

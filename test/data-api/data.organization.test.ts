@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { callApi } from '../support/api.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
@@ -11,12 +11,12 @@ const company = await createProvisionedCompany();
 await createSalesTable(company);
 const reader = await createReader(company);
 
-const data = (slug: string, query = '') => reader.as.get(`/data/${slug}${query}`);
+const readData = (slug: string, query = '') => reader.as.get(`/data/${slug}${query}`);
 
 describe('GET /data/{slug}', () => {
   it('answers with columns and rows', async () => {
     const { slug } = await publishSql(company, 'SELECT region, amount, day FROM sales ORDER BY day LIMIT 2');
-    const { status, body, headers } = await data(slug);
+    const { status, body, headers } = await readData(slug);
     expect(status).toBe(200);
     expect(body).toEqual({
       columns: [
@@ -38,7 +38,7 @@ describe('GET /data/{slug}', () => {
   describe('with a cached result', () => {
     let visitsTableId: string;
     beforeAll(async () => {
-      visitsTableId = await createTable(company.as, 'visits', [column('region')]);
+      visitsTableId = await createTable(company.as, 'visits', [makeColumn('region')]);
     });
     const publishCount = (overrides = {}) =>
       publishSql(company, 'SELECT count(*) AS n FROM visits WHERE {{region}} IS NULL OR region = {{region}}', {
@@ -46,7 +46,7 @@ describe('GET /data/{slug}', () => {
         ...overrides,
       });
     const readCount = async (slug: string, query = '') => {
-      const { rows, cached } = await expectSuccess(data(slug, query));
+      const { rows, cached } = await expectSuccess(readData(slug, query));
       return [Number(rows[0][0]), cached];
     };
 
@@ -54,7 +54,7 @@ describe('GET /data/{slug}', () => {
       const { slug } = await publishCount();
       const [count] = await readCount(slug);
       expect(await readCount(slug)).toEqual([count, true]);
-      expect((await data(slug, '?format=csv')).body).toBe(`n\r\n${count}\r\n`);
+      expect((await readData(slug, '?format=csv')).body).toBe(`n\r\n${count}\r\n`);
       expect((await readCount(slug, '?region=south'))[1]).toBe(false);
     });
 
@@ -84,7 +84,7 @@ describe('GET /data/{slug}', () => {
     const sql = `SELECT 'a "b", c' AS "na,me", NULL AS nothing, 12345678901234567890 AS big, true AS yes, 1 AS yes
       UNION ALL SELECT E'two\nlines', 'x', 1.5, false, 2`;
     const { slug } = await publishSql(company, sql);
-    const lines = await data(slug, '?format=ndjson');
+    const lines = await readData(slug, '?format=ndjson');
     expect(lines.headers.get('content-type')).toMatch(/^application\/x-ndjson/);
     expect(
       lines.body
@@ -95,13 +95,13 @@ describe('GET /data/{slug}', () => {
       { 'na,me': 'a "b", c', nothing: null, big: '12345678901234567890', yes: true, yes_2: 1 },
       { 'na,me': 'two\nlines', nothing: 'x', big: 1.5, yes: false, yes_2: 2 },
     ]);
-    const csv = await data(slug, '?format=csv');
+    const csv = await readData(slug, '?format=csv');
     expect(csv.headers.get('content-type')).toMatch(/^text\/csv/);
     expect(csv.body).toBe(
       '"na,me",nothing,big,yes,yes\r\n"a ""b"", c",,12345678901234567890,true,1\r\n"two\nlines",x,1.5,false,2\r\n',
     );
     const emptyEndpoint = await publishSql(company, "SELECT NULL AS one UNION ALL SELECT 'x'");
-    expect((await data(emptyEndpoint.slug, '?format=csv')).body).toBe('one\r\n""\r\nx\r\n');
+    expect((await readData(emptyEndpoint.slug, '?format=csv')).body).toBe('one\r\n""\r\nx\r\n');
   });
 
   it('reads the parameters of the visualization from the query string', async () => {
@@ -118,7 +118,7 @@ describe('GET /data/{slug}', () => {
         ],
       },
     );
-    const readAmounts = async (query: string) => (await data(slug, query)).body.rows.flat();
+    const readAmounts = async (query: string) => (await readData(slug, query)).body.rows.flat();
     expect(await readAmounts('')).toEqual([10, 20, 30, 40, 50, 60]);
     expect(await readAmounts('?regions=north')).toEqual([10, 20]);
     expect(await readAmounts('?regions=north&regions=east')).toEqual([10, 20, 60]);
@@ -151,14 +151,14 @@ describe('GET /data/{slug}', () => {
       ],
     });
     const { slug } = await refusingEndpoint;
-    const { status, body } = await data(slug, query === '' ? '' : `${query}&must=x`);
+    const { status, body } = await readData(slug, query === '' ? '' : `${query}&must=x`);
     expect([status, body.error, body.details?.[0]?.field]).toEqual([422, 'ValidationError', field]);
   });
 
   it('reports that a result was truncated', async () => {
     const { slug } = await publishSql(company, 'SELECT n FROM generate_series(1, 10001) AS n');
     for (const format of ['json', 'ndjson', 'csv']) {
-      const { headers, body } = await data(slug, `?format=${format}`);
+      const { headers, body } = await readData(slug, `?format=${format}`);
       expect(headers.get('x-truncated')).toBe('true');
       if (format === 'json') expect([body.truncated, body.row_count, body.rows.length]).toEqual([true, 10_000, 10_000]);
       else expect(body.trim().split('\n')).toHaveLength(format === 'csv' ? 10_001 : 10_000);
@@ -168,12 +168,12 @@ describe('GET /data/{slug}', () => {
   it('answers 422 without the database’s message when the SQL fails', async () => {
     for (const sql of ['SELECT secret_column FROM sales', 'SELECT 1 / 0', "SELECT pg_read_file('secret_column')"]) {
       const { slug } = await publishSql(company, sql);
-      const { status, body } = await data(slug);
+      const { status, body } = await readData(slug);
       expect([status, body.error]).toEqual([422, 'DbQueryError']);
       expect(JSON.stringify(body)).not.toMatch(/secret_column|division|pg_read/);
     }
     const { slug } = await publishSql(await createOwnedCompany(), 'SELECT 1');
-    expect((await data(slug)).status).toBe(404);
+    expect((await readData(slug)).status).toBe(404);
   });
 
   it('answers 422 for a company without a database', async () => {
@@ -184,10 +184,10 @@ describe('GET /data/{slug}', () => {
   });
 
   it('shows the current data and the current SQL despite its cache', async () => {
-    const id = await createTable(company.as, 'fresh', [column('n', 'integer')]);
+    const id = await createTable(company.as, 'fresh', [makeColumn('n', 'integer')]);
     const { insert } = createTableClient(company.as, id);
     const publishedEndpoint = await publishSql(company, 'SELECT n FROM fresh ORDER BY n', { cache_seconds: 3600 });
-    const readRows = async () => (await data(publishedEndpoint.slug)).body.rows.flat();
+    const readRows = async () => (await readData(publishedEndpoint.slug)).body.rows.flat();
     expect(await readRows()).toEqual([]);
     await insert([{ n: 1 }]);
     expect(await readRows()).toEqual([1]);
@@ -218,17 +218,22 @@ describe('the reader of a Data API endpoint', () => {
   });
 
   it('may read only the endpoints that a policy allows, and cannot distinguish the others from missing endpoints', async () => {
-    const [one, other] = [await publishSql(company, 'SELECT 1 AS one'), await publishSql(company, 'SELECT 2 AS two')];
-    const allowedResources = [`arn:svc:data_api::${company.id}:endpoint/${one._id}`];
+    const [firstEndpoint, secondEndpoint] = [
+      await publishSql(company, 'SELECT 1 AS one'),
+      await publishSql(company, 'SELECT 2 AS two'),
+    ];
+    const allowedResources = [`arn:svc:data_api::${company.id}:endpoint/${firstEndpoint._id}`];
     const limitedReader = await createAllowedAccount(company, {
       ...makeAllow('data_api:execute'),
       resources: allowedResources,
     });
     const readStatus = async (slug: string) => (await limitedReader.as.get(`/data/${slug}`)).status;
-    expect([await readStatus(one.slug), await readStatus(other.slug), await readStatus('no-such')]).toEqual([
-      200, 403, 403,
-    ]);
-    expect((await data('no-such')).status).toBe(404);
+    expect([
+      await readStatus(firstEndpoint.slug),
+      await readStatus(secondEndpoint.slug),
+      await readStatus('no-such'),
+    ]).toEqual([200, 403, 403]);
+    expect((await readData('no-such')).status).toBe(404);
   });
 
   it('makes no more calls to the control database when it is allowed only some endpoints', async () => {
@@ -262,7 +267,7 @@ describe('the reader of a Data API endpoint', () => {
   it('gets 404 when the endpoint is inactive, deleted, or of another company', async () => {
     const { slug, _id } = await publishSql(company, 'SELECT 1 AS one');
     await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'inactive' } }));
-    expect((await data(slug)).status).toBe(404);
+    expect((await readData(slug)).status).toBe(404);
     const readerOfOne = await createAllowedAccount(company, {
       ...makeAllow('data_api:execute'),
       resources: [`arn:svc:data_api::${company.id}:endpoint/${_id}`],
@@ -270,10 +275,10 @@ describe('the reader of a Data API endpoint', () => {
     expect((await readerOfOne.as.get(`/data/${slug}`)).status).toBe(404);
     await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${_id}`, { json: { status: 'active' } }));
     expect((await readerOfOne.as.get(`/data/${slug}`)).status).toBe(200);
-    expect((await data(slug)).status).toBe(200);
+    expect((await readData(slug)).status).toBe(200);
     const foreignReader = await createReader(await createOwnedCompany());
     expect((await foreignReader.as.get(`/data/${slug}`)).status).toBe(404);
     await expectSuccess(company.as.delete(`${ENDPOINTS_PATH}/${_id}`));
-    expect((await data(slug)).status).toBe(404);
+    expect((await readData(slug)).status).toBe(404);
   });
 });

@@ -63,8 +63,8 @@ describe('an endpoint of the Data API', () => {
     const { slug, visualization_id } = await publishSql(company, 'SELECT 1 AS one');
     const takenSlugAnswer = await postEndpoint({ slug, visualization_id });
     expect([takenSlugAnswer.status, takenSlugAnswer.body.error]).toEqual([409, 'VIZ_API_ENDPOINT_SLUG_DUPLICATE']);
-    const other = await publishSql(company, 'SELECT 2 AS two');
-    const changedSlugAnswer = await company.as.put(`${ENDPOINTS_PATH}/${other._id}`, { json: { slug } });
+    const otherEndpoint = await publishSql(company, 'SELECT 2 AS two');
+    const changedSlugAnswer = await company.as.put(`${ENDPOINTS_PATH}/${otherEndpoint._id}`, { json: { slug } });
     expect([changedSlugAnswer.status, changedSlugAnswer.body.error]).toEqual([409, 'VIZ_API_ENDPOINT_SLUG_DUPLICATE']);
     await publishSql(await createOwnedCompany(), 'SELECT 1 AS one', { slug });
   });

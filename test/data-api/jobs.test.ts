@@ -229,15 +229,15 @@ describe('the download link of a Data API result', () => {
   it('is new for each request, and works for an hour', async () => {
     const { id, message } = await createDataJob('SELECT 1 AS one');
     await deliverMessage(message);
-    const [one, other] = [await readDataJob(id), await readDataJob(id)];
-    expect(one.url).not.toBe(other.url);
-    const remainingMs = Date.parse(one.expires_at) - Date.now();
+    const [firstJob, secondJob] = [await readDataJob(id), await readDataJob(id)];
+    expect(firstJob.url).not.toBe(secondJob.url);
+    const remainingMs = Date.parse(firstJob.expires_at) - Date.now();
     expect(remainingMs).toBeGreaterThan(3_590_000);
     expect(remainingMs).toBeLessThanOrEqual(3_600_000);
     advanceClock(remainingMs - 2_000);
-    expect((await downloadResult(one.url)).body.rows).toEqual([[1]]);
+    expect((await downloadResult(firstJob.url)).body.rows).toEqual([[1]]);
     advanceClock(remainingMs + 1_000);
-    expect((await downloadResult(one.url)).status).toBe(401);
+    expect((await downloadResult(firstJob.url)).status).toBe(401);
   });
 
   it('works no longer than the result is stored', async () => {

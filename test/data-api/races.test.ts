@@ -41,11 +41,11 @@ describe('a Data API endpoint', () => {
 
   it('is not changed to a visualization that gets a parameter called format, or is deleted, at the same moment', async () => {
     const { _id } = await publishSql(company, 'SELECT 1 AS one');
-    const other = await postVisualization(company.as, 'SELECT 2 AS two');
+    const otherVisualization = await postVisualization(company.as, 'SELECT 2 AS two');
     const renamedAnswer = await sendDuringRace(
       ENDPOINT_UPDATE_PATTERN,
-      () => expectSuccess(renameEndpoint(other._id)),
-      (env) => changeEndpoint(_id, { visualization_id: other._id }, env),
+      () => expectSuccess(renameEndpoint(otherVisualization._id)),
+      (env) => changeEndpoint(_id, { visualization_id: otherVisualization._id }, env),
     );
     expect(renamedAnswer.status).toBe(422);
     const deletedVisualization = await postVisualization(company.as, 'SELECT 3 AS three');

@@ -60,12 +60,12 @@ async function readRecord(answer: ApiResponse): Promise<{ action: string; resour
 
 /** Makes a change, and returns its events and audit records. @param createdSubject the subject that the change creates */
 async function recordEvents(
-  operation: ChangeOperation,
+  runOperation: ChangeOperation,
   subject: ChangeSubject,
   createdSubject?: keyof ChangeSubject,
 ): Promise<RecordedEvents> {
   const eventCountBefore = (await listEvents()).length;
-  const requests = operation(subject);
+  const requests = runOperation(subject);
   const answers: ApiResponse[] = [];
   for (const sendRequest of Array.isArray(requests) ? requests : [() => requests]) {
     const answer = await sendRequest();

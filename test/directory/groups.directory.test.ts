@@ -126,10 +126,10 @@ describe('a SCIM group', () => {
     ];
     for (const displayName of names) {
       const { id } = await createDirectoryGroup(directory, { displayName });
-      for (const other of [displayName.toUpperCase(), displayName.toLowerCase()]) {
-        const refusedAnswer = await directory.post(GROUPS_PATH, { json: makeGroupInput({ displayName: other }) });
+      for (const otherName of [displayName.toUpperCase(), displayName.toLowerCase()]) {
+        const refusedAnswer = await directory.post(GROUPS_PATH, { json: makeGroupInput({ displayName: otherName }) });
         expect(readRefusal(refusedAnswer)).toEqual([409, 'uniqueness']);
-        const filter = encodeURIComponent(`displayName eq "${other}"`);
+        const filter = encodeURIComponent(`displayName eq "${otherName}"`);
         expect((await expectSuccess(directory.get(`${GROUPS_PATH}?filter=${filter}`))).Resources).toMatchObject([
           { id },
         ]);
@@ -197,7 +197,7 @@ describe('a SCIM group', () => {
 
   it('has the members of the default account, and leaves members of other accounts and of other groups as they are', async () => {
     const group = await createDirectoryGroup(directory, { members: toMembers(ids[0]) });
-    const other = await createDirectoryGroup(directory, { members: toMembers(ids[0]) });
+    const otherGroup = await createDirectoryGroup(directory, { members: toMembers(ids[0]) });
     const { id: account } = await expectSuccess(
       createSignedCaller(company.apiKey).post('/accounts', { json: { name: `A ${group.id}` } }),
     );
@@ -212,7 +212,7 @@ describe('a SCIM group', () => {
     );
     expect((await patchGroup(group.id, { op: 'remove', path: `members[value eq "${ids[0]}"]` })).members).toEqual([]);
     expect((await listBoundUsers(group.id)).toSorted()).toEqual([ids[0], ids[1]].toSorted());
-    expect(listMemberIds(await readGroup(other.id))).toEqual([ids[0]]);
+    expect(listMemberIds(await readGroup(otherGroup.id))).toEqual([ids[0]]);
   });
 
   it('is deleted, and then not found', async () => {
@@ -239,11 +239,11 @@ describe('a SCIM group', () => {
 
 describe('the members of a SCIM group', () => {
   const createNonUsers = async () => {
-    const other = await createDirectoryUser(await createDirectory(await createOwnedCompany()));
+    const strangeUser = await createDirectoryUser(await createDirectory(await createOwnedCompany()));
     const serviceAccount = await createKeyedAccount(company);
     const deletedUser = await createDirectoryUser(directory);
     await expectSuccess(directory.delete(`${USERS_PATH}/${deletedUser.id}`));
-    return [other.id, serviceAccount.id, deletedUser.id, 'f'.repeat(24), 'none'];
+    return [strangeUser.id, serviceAccount.id, deletedUser.id, 'f'.repeat(24), 'none'];
   };
 
   it('that are not users of the company are all refused alike, and nothing is changed', async () => {

@@ -156,10 +156,10 @@ describe('a new email address that SCIM sets', () => {
 
   it('is set together with all other changes of the request, or nothing is set', async () => {
     const { id } = await createDirectoryUser(directory);
-    const other = await createDirectoryUser(directory);
+    const otherUser = await createDirectoryUser(directory);
     const conflictingPatch = makePatch({
       op: 'replace',
-      value: { userName: other.userName, displayName: 'New', active: false },
+      value: { userName: otherUser.userName, displayName: 'New', active: false },
     });
     expect((await directory.patch(`${USERS_PATH}/${id}`, conflictingPatch)).status).toBe(409);
     expect(await expectSuccess(directory.get(`${USERS_PATH}/${id}`))).toMatchObject({ active: true });

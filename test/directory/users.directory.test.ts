@@ -139,9 +139,12 @@ describe('a SCIM user', () => {
       409,
       'uniqueness',
     ]);
-    const other = await createDirectoryUser(directory);
+    const otherUser = await createDirectoryUser(directory);
     const takenIdPatch = makePatch({ op: 'replace', path: 'externalId', value: externalId });
-    expect(readRefusal(await directory.patch(`${USERS_PATH}/${other.id}`, takenIdPatch))).toEqual([409, 'uniqueness']);
+    expect(readRefusal(await directory.patch(`${USERS_PATH}/${otherUser.id}`, takenIdPatch))).toEqual([
+      409,
+      'uniqueness',
+    ]);
     await expectSuccess(directory.delete(`${USERS_PATH}/${first.id}`));
     expect(
       await expectSuccess(directory.post(USERS_PATH, { json: makeUserInput({ userName, externalId }) })),

@@ -185,8 +185,8 @@ describe('a token that a host signs', () => {
     ['ten thousand values', () => ({ fixed_params: { regions: Array.from({ length: 10_000 }, (_, n) => `${n}`) } })],
     ['twenty kilobytes', () => ({ filler: 'x'.repeat(20_000) })],
   ];
-  it.each(INVALID_CLAIMS)('with %s is invalid', async (_what, claims) => {
-    await expectInvalidToken(await signClaims(claims()));
+  it.each(INVALID_CLAIMS)('with %s is invalid', async (_what, makeClaims) => {
+    await expectInvalidToken(await signClaims(makeClaims()));
   });
 
   it('is valid for a day at most, and until its expiry', async () => {
@@ -282,19 +282,19 @@ describe('a token that a host signs', () => {
     expect((await ownCompany.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
     expect(await readStatus('v', visualizationToken)).toBe(401);
     advanceClock(4_000);
-    const last = await signOwnClaims({ iat: getEpochSeconds(4) });
-    expect(await readStatus('d', last)).toBe(200);
+    const lastToken = await signOwnClaims({ iat: getEpochSeconds(4) });
+    expect(await readStatus('d', lastToken)).toBe(200);
     await ownCompany.as.delete(`/v1/dashboards/${ownSales.dashboard._id}`);
-    expect(await readStatus('d', last)).toBe(401);
+    expect(await readStatus('d', lastToken)).toBe(401);
   });
 
   it('has a rate limit of its own, whatever id its host gives it', async () => {
     const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '1' } };
     const serviceToken = await createEmbedToken(company, 'dashboards', dashboard);
     const tokenWithId = await signClaims({ jti: 'same' });
-    const other = await signClaims({ jti: 'same', iat: getEpochSeconds(-1) });
+    const otherToken = await signClaims({ jti: 'same', iat: getEpochSeconds(-1) });
     const statuses = [];
-    for (const token of [tokenWithId, tokenWithId, other, serviceToken])
+    for (const token of [tokenWithId, tokenWithId, otherToken, serviceToken])
       statuses.push((await createEmbedClient('d', token).info(limitedEnv)).status);
     expect(statuses).toEqual([200, 429, 200, 200]);
   });

@@ -57,12 +57,18 @@ describe('the binding of a member to a group', () => {
     const [hidden, shown] = [await createGrouplessUser(company), await createGrouplessUser(company)];
     const keyedAccount = await createKeyedAccount(company, [groupId]);
     for (const { id } of [hidden, shown]) await bindUser(company, groupId, id);
-    const on = (action: Action, resource: string) => ({ ...makeDeny(action), resources: [`arn:svc:${resource}`] });
+    const makeDenyOn = (action: Action, resource: string) => ({
+      ...makeDeny(action),
+      resources: [`arn:svc:${resource}`],
+    });
     const limitedAccount = await createAllowedAccount(
       company,
       makeAllow('groups:*', 'users:*', 'service-accounts:*'),
-      on('users:GetUser', `users::${company.id}:user/${hidden.id}`),
-      on('service-accounts:GetServiceAccount', `service-accounts::${company.id}:service-account/${keyedAccount.id}`),
+      makeDenyOn('users:GetUser', `users::${company.id}:user/${hidden.id}`),
+      makeDenyOn(
+        'service-accounts:GetServiceAccount',
+        `service-accounts::${company.id}:service-account/${keyedAccount.id}`,
+      ),
     );
     expect((await expectSuccess(limitedAccount.as.get(`/groups/${groupId}/bindings`))).total).toBe(1);
     expect((await expectSuccess(limitedAccount.as.get(`/groups/${groupId}`))).member_count).toBe(1);

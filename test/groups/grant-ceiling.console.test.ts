@@ -178,16 +178,16 @@ describe('roles and legacy permissions that allow more than the caller may', () 
     const widePermission = await createPermission(company, makeWidePermission());
     const narrowPermission = await createPermission(company);
     const { _id } = await createConsoleGroup(company, { permissionIds: [widePermission] });
-    const { _id: other } = await createConsoleGroup(company);
+    const { _id: otherGroupId } = await createConsoleGroup(company);
     const changePermissions = (method: 'post' | 'put', id: string, ...permissionIds: string[]) =>
       manager.as[method](`/v1/groups/${id}/permissions`, { json: { permissionIds } });
     for (const method of ['post', 'put'] as const) {
-      expectRefused(await changePermissions(method, other, narrowPermission, widePermission));
+      expectRefused(await changePermissions(method, otherGroupId, narrowPermission, widePermission));
       expect((await changePermissions(method, _id, narrowPermission, widePermission)).body.permissionIds).toEqual(
         [widePermission, narrowPermission].toSorted(),
       );
     }
-    expect((await expectSuccess(company.as.get(`/v1/groups/${other}`))).permissionIds).toEqual([]);
+    expect((await expectSuccess(company.as.get(`/v1/groups/${otherGroupId}`))).permissionIds).toEqual([]);
   });
 
   it('cannot be created', async () => {

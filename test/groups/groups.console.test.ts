@@ -108,18 +108,18 @@ describe('a group', () => {
   });
 
   it('is returned without policies and permissions that are denied to the caller', async () => {
-    const [hidden, shown] = [await createPermission(company), await createPermission(company)];
+    const [hiddenPermission, shownPermission] = [await createPermission(company), await createPermission(company)];
     const policies = await Promise.all([1, 2].map(() => storePolicy(company, [makeAllow('users:list')])));
-    const { _id } = (await postGroup(makeGroupInput({ permissionIds: [hidden, shown] }))).body;
+    const { _id } = (await postGroup(makeGroupInput({ permissionIds: [hiddenPermission, shownPermission] }))).body;
     for (const id of policies) await expectSuccess(company.as.post(`/v1/groups/${_id}/policies/${id}`));
     const { arn } = await expectSuccess(company.as.get(`/v1/policies/${policies[0]}`));
-    const deniedArns = [arn, `arn:svc:permissions::${company.id}:permission/${hidden}`];
+    const deniedArns = [arn, `arn:svc:permissions::${company.id}:permission/${hiddenPermission}`];
     const { as } = await createAllowedUser(company, {
       can: ['*'],
       denied: ['policies:get', 'permissions:get'],
       deniedArns,
     });
-    const remainingGrants = { permissionIds: [shown], attached_policies: [policies[1]] };
+    const remainingGrants = { permissionIds: [shownPermission], attached_policies: [policies[1]] };
     expect((await as.get(`/v1/groups/${_id}`)).body).toMatchObject(remainingGrants);
     const { records } = (await as.get('/v1/groups?per_page=100')).body;
     expect(records.find((record: { _id: string }) => record._id === _id)).toMatchObject(remainingGrants);
@@ -128,7 +128,7 @@ describe('a group', () => {
     );
     const replacedPermissions = await as.put(`/v1/groups/${_id}/permissions`, { json: { permissionIds: [] } });
     expect(replacedPermissions.body.permissionIds).toEqual([]);
-    expect((await readGroup(_id)).body.permissionIds).toEqual([hidden]);
+    expect((await readGroup(_id)).body.permissionIds).toEqual([hiddenPermission]);
   });
 
   it('of the organization API can be sent back as it was read, though its texts are shorter than the console accepts', async () => {
@@ -339,8 +339,8 @@ describe('the groups of the organization API', () => {
     });
     await createConsoleGroup(company);
     const groupWithSlug = (await postGroup(makeGroupInput({ slug: 'taken-here' }))).body;
-    const other = await expectSuccess(createSigner().post('/groups', { json: { name: 'Taken here' } }));
-    expect((await readGroup(other.id)).body.slug).toMatch(/^taken-here-[a-f0-9]{8}$/);
+    const otherGroup = await expectSuccess(createSigner().post('/groups', { json: { name: 'Taken here' } }));
+    expect((await readGroup(otherGroup.id)).body.slug).toMatch(/^taken-here-[a-f0-9]{8}$/);
     expect((await readGroup(groupWithSlug._id)).body.slug).toBe('taken-here');
   });
 });

@@ -6,7 +6,7 @@ import { formatName, type Guard } from './guard.ts';
 export interface RemovalOutcome {
   /** The test that fails without the guard, with its message. */
   heldBy?: string;
-  /** Advice, where no test fails. */
+  /** Why no test holds the guard, with advice. */
   failure?: string;
 }
 
@@ -39,7 +39,7 @@ export async function startTests(folder: string) {
   };
 
   return {
-    /** Runs the tests of all guards with every guard in place, and finds entries that are already wrong. */
+    /** Runs the tests of all guards while every guard is in place. @returns a function that says what is wrong with a guard's entry */
     async findUnfitGuards(guards: readonly Guard[]): Promise<(guard: Guard) => string | undefined> {
       const listModules = await runTestFiles(guards);
       return (guard) => {

@@ -43,9 +43,9 @@ class StepScheduler {
       const choice = this.#choices[this.readyCounts.length] ?? 0;
       this.readyCounts.push(readyProcesses.length);
       const process = readyProcesses[choice] as number;
-      const go = this.#waitingSteps.get(process) as () => void;
+      const continueStep = this.#waitingSteps.get(process) as () => void;
       this.#waitingSteps.delete(process);
-      go();
+      continueStep();
     }
     await Promise.race([processesEnd, Promise.resolve()]);
   }
@@ -98,12 +98,12 @@ class AccessModel {
     this.#announcedChangeIds.clear();
   }
 
-  #gates(step: RunStep, fault: Fault = 'none') {
+  #gates(runStep: RunStep, fault: Fault = 'none') {
     const waitForever = () => new Promise<never>(() => {});
     const limit = { limit: 1, remaining: 1, resetAt: 0, allowed: true };
     const gate = {
       admit: ({ principalId }: AdmissionRequest): Promise<AdmissionResult> =>
-        step(() => ({
+        runStep(() => ({
           refused: null,
           organization: limit,
           principal: limit,
@@ -111,14 +111,14 @@ class AccessModel {
           key: null,
         })),
       beginChange: async (change: Parameters<OrganizationGate['beginChange']>[0]) => {
-        await step(() => {
+        await runStep(() => {
           this.#versions.beginChange(change, this.#gateNow);
           this.#announcedChangeIds.add(change.id);
         });
         if (fault === 'lost after beginning') await waitForever();
       },
       endChange: (change: Parameters<OrganizationGate['endChange']>[0]) =>
-        step(() => {
+        runStep(() => {
           this.#versions.endChange(change);
           this.#announcedChangeIds.delete(change.id);
         }),
@@ -130,20 +130,22 @@ class AccessModel {
    * Sends a request from an isolate. It must see at least the value that was answered when it began, or that was committed while
    * a change is announced; and at most the committed value.
    */
-  async request(isolate: string, step: RunStep, namesPrincipal: boolean): Promise<void> {
-    const minValue = await step(() => (this.#announcedChangeIds.size > 0 ? this.committedValue : this.answeredValue));
+  async request(isolate: string, runStep: RunStep, namesPrincipal: boolean): Promise<void> {
+    const minValue = await runStep(() =>
+      this.#announcedChangeIds.size > 0 ? this.committedValue : this.answeredValue,
+    );
     const presented: PresentedCredential = {
       credential: `${isolate} ${namesPrincipal}`,
       claims: namesPrincipal
         ? { companyId: COMPANY_ID, type: 'user', principalId: PRINCIPAL_ID, credentialId: 's' }
         : null,
       matchesPrincipal: async () => true,
-      readPrincipal: () => step(() => toKnownPrincipal(this.committedValue)),
+      readPrincipal: () => runStep(() => toKnownPrincipal(this.committedValue)),
       recordUse: () => {},
     };
     const ctx = {
       config: { RATE_LIMIT_ORGANIZATION_PER_MINUTE: 1, RATE_LIMIT_PRINCIPAL_PER_MINUTE: 1 } as Config,
-      bindings: { ORGANIZATION_GATE: this.#gates(step) },
+      bindings: { ORGANIZATION_GATE: this.#gates(runStep) },
       correlationId: 'model',
       now: () => 0,
       setOwner: () => {},
@@ -155,13 +157,13 @@ class AccessModel {
   }
 
   /** Makes a change of access, which is answered once it has ended. */
-  async change(step: RunStep, fault: Fault, principals: readonly string[] | 'everybody'): Promise<void> {
+  async change(runStep: RunStep, fault: Fault, principals: readonly string[] | 'everybody'): Promise<void> {
     const db = { $client: { runAccessChange: (_: number, work: () => Promise<unknown>) => work() } };
     await changeAccess(
-      { db: db as unknown as ControlDb, gates: this.#gates(step, fault) },
+      { db: db as unknown as ControlDb, gates: this.#gates(runStep, fault) },
       { companyId: COMPANY_ID, principals },
       async () => {
-        const value = await step(() => {
+        const value = await runStep(() => {
           this.committedValue += 1;
           return this.committedValue;
         });
@@ -191,24 +193,24 @@ function toKnownPrincipal(value: number): KnownPrincipal {
 }
 
 /** A process that runs concurrently with others. */
-type ModelProcess = (accessModel: AccessModel, step: RunStep) => Promise<void>;
+type ModelProcess = (accessModel: AccessModel, runStep: RunStep) => Promise<void>;
 
 const makeRequests =
   (isolate: string, count: number, namesPrincipal = true): ModelProcess =>
-  async (accessModel, step) => {
-    for (let index = 0; index < count; index += 1) await accessModel.request(isolate, step, namesPrincipal);
+  async (accessModel, runStep) => {
+    for (let index = 0; index < count; index += 1) await accessModel.request(isolate, runStep, namesPrincipal);
   };
 const makeChange =
   (principals: readonly string[] | 'everybody', fault: Fault = 'none'): ModelProcess =>
-  (accessModel, step) =>
-    accessModel.change(step, fault, principals);
+  (accessModel, runStep) =>
+    accessModel.change(runStep, fault, principals);
 const chainProcesses =
   (...processes: ModelProcess[]): ModelProcess =>
-  async (accessModel, step) => {
-    for (const process of processes) await process(accessModel, step);
+  async (accessModel, runStep) => {
+    for (const runProcess of processes) await runProcess(accessModel, runStep);
   };
-const restartProcess: ModelProcess = (accessModel, step) => step(() => accessModel.restartGate());
-const clockJumpProcess: ModelProcess = (accessModel, step) => step(() => accessModel.jumpGateClock());
+const restartProcess: ModelProcess = (accessModel, runStep) => runStep(() => accessModel.restartGate());
+const clockJumpProcess: ModelProcess = (accessModel, runStep) => runStep(() => accessModel.jumpGateClock());
 
 /** Runs the processes in every order of their steps, each followed by requests of each isolate. @returns the number of orders */
 async function runInEveryOrder(sql: SqlStorage, processes: ModelProcess[], isolates: string[]): Promise<number> {
@@ -218,7 +220,7 @@ async function runInEveryOrder(sql: SqlStorage, processes: ModelProcess[], isola
     forgetPrincipals();
     const accessModel = new AccessModel(sql);
     const scheduler: StepScheduler = new StepScheduler(choices);
-    await scheduler.run(processes.map((process, index) => process(accessModel, scheduler.makeStep(index))));
+    await scheduler.run(processes.map((runProcess, index) => runProcess(accessModel, scheduler.makeStep(index))));
     // Whoever was lost left an announcement that has run out by now, and what it had committed holds for all.
     accessModel.jumpGateClock();
     accessModel.answeredValue = accessModel.committedValue;

@@ -2,14 +2,17 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { AccessVersions, MAX_CHANGE_MS } from '../../src/objects/access-versions.ts';
 
-const on = (name: string, testVersions: (versions: AccessVersions, reopen: () => AccessVersions) => void) =>
+const runWithVersions = (
+  name: string,
+  testVersions: (versions: AccessVersions, reopen: () => AccessVersions) => void,
+) =>
   runInDurableObject(env.ORGANIZATION_GATE.getByName(name), (_, { storage }) =>
     testVersions(new AccessVersions(storage.sql), () => new AccessVersions(storage.sql)),
   );
 
 describe('the version of a principal’s access', () => {
   it('does not change when the access of other principals changes, nor by a restart', () =>
-    on('stays', (versions, reopen) => {
+    runWithVersions('stays', (versions, reopen) => {
       const versionBefore = versions.getVersion('a', 0);
       versions.beginChange({ id: '1', affected: ['b'] }, 0);
       versions.endChange({ id: '1', affected: ['b'] });
@@ -18,7 +21,7 @@ describe('the version of a principal’s access', () => {
     }));
 
   it('is unknown while a change is under way, at most for a minute', () =>
-    on('unknown', (versions) => {
+    runWithVersions('unknown', (versions) => {
       const versionBefore = versions.getVersion('a', 0);
       versions.beginChange({ id: '1', affected: 'everybody' }, 0);
       expect(versions.getVersion('a', MAX_CHANGE_MS - 1)).toBeNull();
@@ -28,7 +31,7 @@ describe('the version of a principal’s access', () => {
     }));
 
   it('changes for everybody when one change affects too many principals to track them individually', () =>
-    on('many', (versions, reopen) => {
+    runWithVersions('many', (versions, reopen) => {
       const versionBefore = versions.getVersion('nobody has changed this one', 0);
       const manyPrincipals = Array.from({ length: 5001 }, (_, index) => `principal ${index}`);
       versions.endChange({ id: '1', affected: manyPrincipals });
@@ -37,7 +40,7 @@ describe('the version of a principal’s access', () => {
     }));
 
   it('changes for everybody when several changes together affect too many principals to track them individually', () =>
-    on('more and more', (versions) => {
+    runWithVersions('more and more', (versions) => {
       const versionBefore = versions.getVersion('nobody has changed this one', 0);
       const makePrincipals = (first: number) =>
         Array.from({ length: 2501 }, (_, index) => `principal ${first + index}`);
@@ -48,7 +51,7 @@ describe('the version of a principal’s access', () => {
     }));
 
   it('stays unknown, also after a restart, until the last of several changes has ended', () =>
-    on('several', (versions, reopen) => {
+    runWithVersions('several', (versions, reopen) => {
       const [one, other] = [
         { id: '1', affected: ['a'] },
         { id: '2', affected: ['a', 'b'] },
@@ -66,7 +69,7 @@ describe('the version of a principal’s access', () => {
   it('is different in another company’s Durable Object', async () => {
     const versionsOfCompanies: (string | null)[] = [];
     for (const name of ['one', 'another'])
-      await on(name, (versions) => versionsOfCompanies.push(versions.getVersion('a', 0)));
+      await runWithVersions(name, (versions) => versionsOfCompanies.push(versions.getVersion('a', 0)));
     expect(versionsOfCompanies[0]).not.toBe(versionsOfCompanies[1]);
   });
 });

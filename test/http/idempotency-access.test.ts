@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SIGNING_KEYS_PATH } from '../embeds/support.ts';
 import { createItemMaker, insertRows } from '../knowledge/metrics/support.ts';
 import { createConcept } from '../knowledge/support.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { CONTEXTS_PATH, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesDashboard, createSalesTable } from '../shares/support.ts';
 import { type ApiResponse, type Caller, createCaller } from '../support/api.ts';
@@ -100,7 +100,7 @@ describe('a POST that only reads, repeated under an idempotency key', () => {
 
   it('shows no metric of a table whose rows were denied to the caller after the first request', async () => {
     const concept = await createConcept(company.as);
-    const table = await createTable(company.as, 'takings', [column('total', 'decimal')]);
+    const table = await createTable(company.as, 'takings', [makeColumn('total', 'decimal')]);
     await insertRows(company.as, table, [{ total: 5 }]);
     const { metric } = createItemMaker(
       () => company.as,
@@ -165,11 +165,11 @@ describe('an answer kept for an idempotency key', () => {
   it.each<[title: string, path: (dashboard: string) => string]>([
     ['the token of an embed', (id) => `/api/v1/embed/dashboards/${id}`],
     ['the secret of a signing key', () => SIGNING_KEYS_PATH],
-  ])('with %s is not replayed once its sender is denied sharing a visualization', async (_what, path) => {
+  ])('with %s is not replayed once its sender is denied sharing a visualization', async (_what, makePath) => {
     const { dashboard } = await createSalesDashboard(company);
     const { id, as } = await createPerson();
     const key = makeKey();
-    const sendRequest = (usedKey = key) => as.post(path(dashboard._id), makeKeyedRequest(usedKey));
+    const sendRequest = (usedKey = key) => as.post(makePath(dashboard._id), makeKeyedRequest(usedKey));
     const first = await sendRequest();
     expect([first.status, isReplay(await sendRequest())]).toEqual([201, true]);
     await denyActions('user', id, 'visualizations:share');
@@ -204,7 +204,7 @@ describe('an answer kept for an idempotency key', () => {
       (_, context) => `${CONTEXTS_PATH}/${context}/members`,
       { member_type: 'external_email', email: 'new@partner.test' },
     ],
-  ])('of %s is not replayed once the dashboard shows more than its sender may share', async (_what, path, json) => {
+  ])('of %s is not replayed once the dashboard shows more than its sender may share', async (_what, makePath, json) => {
     const { dashboard } = await createSalesDashboard(company);
     const context = await createShareContext(company, [makeDashboardGrant(dashboard._id)]);
     const secretVisualization = await postVisualization(company.as, 'SELECT 1');
@@ -213,7 +213,7 @@ describe('an answer kept for an idempotency key', () => {
       denied: ['visualizations:*'],
       deniedArns: [`arn:svc:visualizations::${company.id}:visualization/${secretVisualization._id}`],
     });
-    const sendRequest = (key: string) => as.post(path(dashboard._id, context.id), makeKeyedRequest(key, json));
+    const sendRequest = (key: string) => as.post(makePath(dashboard._id, context.id), makeKeyedRequest(key, json));
     const key = makeKey();
     expect([(await sendRequest(key)).status, isReplay(await sendRequest(key))]).toEqual([201, true]);
     const layout = [{ visualization_id: secretVisualization._id, x: 0, y: 0, w: 4, h: 3 }];

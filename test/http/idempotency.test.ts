@@ -2,7 +2,7 @@ import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } fr
 import { describe, expect, it } from 'vitest';
 import { IdempotencyKeys, type KeyedRequest } from '../../src/objects/idempotency-keys.ts';
 import { computeSha256Hex } from '../../src/platform/secrets.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { createShareContext, signInOutsider } from '../share-portal/support.ts';
 import { type ApiResponse, type Caller, callApi, type RequestOptions } from '../support/api.ts';
 import { advanceClock, resetClock, stopClockAt } from '../support/clock.ts';
@@ -188,20 +188,24 @@ describe('a request under an idempotency key', () => {
     ['managed tables', () => company.as, '/v1/managed-tables'],
     ['domain knowledge', () => company.as, '/api/v1/domain-knowledge/concepts'],
     ['sharing', () => company.as, '/api/v1/share-contexts'],
-  ])('is refused with the error codes and the language of the %s', async (surface, by, path) => {
-    const [kept, lost] = [makeKey(), makeKey()];
+  ])('is refused with the error codes and the language of the %s', async (surface, getCaller, path) => {
+    const [keptKey, lostKey] = [makeKey(), makeKey()];
     const postGroup = (key: string, json: object = {}, env?: Record<string, string>) =>
-      by().post(path, { ...makeKeyedRequest(key, json), env });
-    expect((await postGroup(kept)).status).toBe(422);
+      getCaller().post(path, { ...makeKeyedRequest(key, json), env });
+    expect((await postGroup(keptKey)).status).toBe(422);
     const losingEnv = createLosingEnv({ callNumber: 2, isDone: false });
-    void postGroup(lost, { name: 'At work' }, losingEnv.env).catch(() => {});
+    void postGroup(lostKey, { name: 'At work' }, losingEnv.env).catch(() => {});
     await losingEnv.lossPromise;
     const findWording = (code: string) =>
       surface === 'organization API' ? code : code.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase();
     const answers = [
-      await postGroup(kept, { name: 'Another' }),
-      await postGroup(lost, { name: 'At work' }),
-      await postGroup(kept, {}, { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) }),
+      await postGroup(keptKey, { name: 'Another' }),
+      await postGroup(lostKey, { name: 'At work' }),
+      await postGroup(
+        keptKey,
+        {},
+        { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) },
+      ),
     ];
     expect(answers.map(readStatusAndCode)).toEqual([
       [422, findWording('IdempotencyKeyReused')],
@@ -578,7 +582,7 @@ const owner = await createProvisionedCompany();
 
 describe('rows of a company’s tables', () => {
   it('are inserted once when the request is repeated under an idempotency key', async () => {
-    const id = await createTable(owner.as, 'notes', [column('text')]);
+    const id = await createTable(owner.as, 'notes', [makeColumn('text')]);
     const insertRow = (key: string) =>
       owner.as.post(`/v1/managed-tables/${id}/data`, makeKeyedRequest(key, { rows: [{ text: 'new' }] }));
     const key = makeKey();

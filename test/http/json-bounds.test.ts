@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { findExceededBound } from '../../src/http/json-bounds.ts';
 
-const GENEROUS_LIMITS = { depth: 1_000, signs: 1_000, names: 1_000 };
+const GENEROUS_LIMITS = { depth: 1_000, maxSigns: 1_000, maxNames: 1_000 };
 const isNestedDeeper = (text: string, depth: number) =>
   findExceededBound(text, { ...GENEROUS_LIMITS, depth }) === 'depth';
 
@@ -51,11 +51,11 @@ it('the commas, brackets and names counted in a JSON text equal those of its par
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(12), fc.boolean(), (value, limit, isSpaced) => {
       const text = JSON.stringify(value, null, isSpaced ? 2 : 0);
       const parsedValue = JSON.parse(text);
-      expect(findExceededBound(text, { ...GENEROUS_LIMITS, signs: limit })).toBe(
-        countSigns(parsedValue) > limit ? 'signs' : null,
+      expect(findExceededBound(text, { ...GENEROUS_LIMITS, maxSigns: limit })).toBe(
+        countSigns(parsedValue) > limit ? 'maxSigns' : null,
       );
-      expect(findExceededBound(text, { ...GENEROUS_LIMITS, names: limit })).toBe(
-        new Set(listNames(parsedValue)).size > limit ? 'names' : null,
+      expect(findExceededBound(text, { ...GENEROUS_LIMITS, maxNames: limit })).toBe(
+        new Set(listNames(parsedValue)).size > limit ? 'maxNames' : null,
       );
     }),
     { numRuns: 2_000 },

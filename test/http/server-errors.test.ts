@@ -1,6 +1,6 @@
 import { expect, inject, it, vi } from 'vitest';
 import { logError } from '../../src/platform/log.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 
@@ -18,7 +18,7 @@ async function collectErrorLines(send: () => Promise<ApiResponse>) {
 }
 
 it('the log reports a company’s unreachable Postgres once, with the cause and the request id', async () => {
-  const tableId = await createTable(company.as, 'out_of_reach', [column('a')]);
+  const tableId = await createTable(company.as, 'out_of_reach', [makeColumn('a')]);
   const { answer, lines, texts } = await collectErrorLines(() =>
     company.as.get(`/v1/managed-tables/${tableId}/data`, { env: UNREACHABLE_ENV }),
   );

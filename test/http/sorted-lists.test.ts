@@ -248,7 +248,7 @@ describe('the list of users', () => {
 });
 
 describe('the members of a group', () => {
-  const members = async (id: string, query = '') =>
+  const listMembers = async (id: string, query = '') =>
     expectSuccess(ownerCaller.get(`/v1/groups/${id}/members?per_page=100${query}`));
 
   it('are users and service accounts, sorted by name, in pages', async () => {
@@ -258,7 +258,7 @@ describe('the members of a group', () => {
     for (const id of [zoe, ana, Bea]) await addToGroups(company, id, _id);
     const json = { principal_type: 'service_account', principal_id: serviceAccount.id, account_id: company.accountId };
     await expectSuccess(createSignedCaller(company.apiKey).post(`/groups/${_id}/bindings`, { json }));
-    const { total, quantity, records } = await members(_id);
+    const { total, quantity, records } = await listMembers(_id);
     expect([total, quantity]).toEqual([4, 4]);
     expect(records.map(({ name }: ListedRecord) => name)).toEqual(['Ana', 'Bea', 'Robot', 'zoe']);
     expect(records.slice(1, 3)).toEqual([
@@ -284,9 +284,9 @@ describe('the members of a group', () => {
       );
     }
     expect(pagedMembers).toEqual(records);
-    expect((await members(_id, '&search=ROB')).records).toEqual([records[2]]);
-    expect((await members(_id, `&search=${encodeURIComponent(records[0].email)}`)).records).toEqual([records[0]]);
-    expect((await members(_id, '&search=%25')).total).toBe(0);
+    expect((await listMembers(_id, '&search=ROB')).records).toEqual([records[2]]);
+    expect((await listMembers(_id, `&search=${encodeURIComponent(records[0].email)}`)).records).toEqual([records[0]]);
+    expect((await listMembers(_id, '&search=%25')).total).toBe(0);
   });
 
   it('are answered 404 for a group of another company, or a group that does not exist', async () => {
@@ -310,7 +310,7 @@ describe('the members of a group', () => {
       denied: [action],
       deniedArns: [`arn:svc:${service}::${company.id}:${type}/${serviceAccount.id}`],
     });
-    expect((await members(_id)).total).toBe(1);
+    expect((await listMembers(_id)).total).toBe(1);
     expect((await expectSuccess(deniedUser.as.get(`/v1/groups/${_id}/members`))).total).toBe(0);
   });
 });

@@ -5,7 +5,7 @@ import type { Contract } from '../../src/http/endpoint.ts';
 import { findUnknownMembers, getKnownMembers } from '../../src/kernel/members.ts';
 import { ENDPOINTS_PATH, publishSql } from '../data-api/support.ts';
 import { createQuestion, QUESTIONS_PATH } from '../knowledge/questions/support.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { operator } from '../organizations/support.ts';
 import { createSalesDashboard, createSalesTable, createShare } from '../shares/support.ts';
 import { callApi } from '../support/api.ts';
@@ -131,7 +131,7 @@ describe('a record that is read and sent back in a PUT', () => {
 
   it('is accepted with a changed row count, but refused with a changed connection id', async () => {
     const { as } = await createProvisionedCompany();
-    const path = `/v1/managed-tables/${await createTable(as, 'conectada', [column('n', 'integer')])}`;
+    const path = `/v1/managed-tables/${await createTable(as, 'conectada', [makeColumn('n', 'integer')])}`;
     const readRecord = await expectSuccess(as.get(path));
     expect((await as.put(path, { json: { ...readRecord, row_count: 7 } })).status).toBe(200);
     const { status, body } = await as.put(path, { json: { ...readRecord, connection_id: '0'.repeat(24) } });
@@ -249,7 +249,7 @@ describe('a record that is read and sent back in a PUT', () => {
   });
 
   it('is accepted as a row with its id, and refused with another id', async () => {
-    const table = await createTable(company.as, 'sent_back', [column('n', 'integer')]);
+    const table = await createTable(company.as, 'sent_back', [makeColumn('n', 'integer')]);
     const rows = `/v1/managed-tables/${table}/data`;
     await expectSuccess(company.as.post(rows, { json: { rows: [{ n: 1 }] } }));
     const { records } = await expectSuccess(company.as.get(rows));

@@ -7,7 +7,7 @@ import { createReader, publishSql } from '../data-api/support.ts';
 import { createJobRunner, makeConceptCandidate, makeConceptsAnswer } from '../knowledge/jobs.ts';
 import { makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, createCaller } from '../support/api.ts';
 import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createRacingEnv } from '../support/race.ts';
@@ -22,7 +22,7 @@ const reader = await createReader(company, 'data_api:get_job');
 const { as } = company;
 const business_domains = [{ key: 'sales', name: 'Sales', description: 'What we sell.' }];
 await expectSuccess(as.put(`${KNOWLEDGE_PATH}/business-domains`, { json: { business_domains } }));
-await createTable(as, 'orders', [column('total', 'decimal')]);
+await createTable(as, 'orders', [makeColumn('total', 'decimal')]);
 await createConcept(as, { type: 'entity_hint' });
 
 /** A job that does not progress until the test changes it. */
@@ -271,12 +271,12 @@ describe('a GET of a job with `wait`', () => {
     const json = { target_type: 'concept', target_ids: [await createConcept(as), await createConcept(as)] };
     const { _id } = await expectSuccess(as.post(`${KNOWLEDGE_PATH}/jobs/enrich`, { json, env: jobRunner.env }));
     const path = `${KNOWLEDGE_PATH}/jobs/${_id}`;
-    const next = () => jobRunner.deliver(jobRunner.messages.shift() as JobMessage);
-    await next();
+    const deliverNext = () => jobRunner.deliver(jobRunner.messages.shift() as JobMessage);
+    await deliverNext();
     const answerBefore = await as.get(path);
     const { answer } = await waitDuringChanges(CONTROL_POLL, { path, caller: as }, readTag(answerBefore), [
       doNothing,
-      next,
+      deliverNext,
     ]);
     expect([answerBefore.body.processed_count, answer.body.processed_count]).toEqual([1, 2]);
   });
@@ -341,7 +341,7 @@ describe('a caller who waits for a job', () => {
 
   it('gets no change of a table that was denied meanwhile', async () => {
     const queue = createTestQueue();
-    const tableId = await createTable(company.as, 'denied_since', [column('n', 'integer')]);
+    const tableId = await createTable(company.as, 'denied_since', [makeColumn('n', 'integer')]);
     const jobId = await uploadFiles(company, [makeFile('n.csv', 'n\n1\n')], { ...queue, into: tableId });
     const { id, as } = await createAllowedUser(company, { can: ['managed-tables:list'] });
     const ownJob = { path: `/v1/managed-tables/upload-jobs/${jobId}`, caller: as };

@@ -11,10 +11,10 @@ import { selectRow } from '../support/race.ts';
 const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';
 
-let createdCount = 0;
+let emailCount = 0;
 const company = await createOwnedCompany();
 
-const createEmail = () => `invited-${++createdCount}@${company.slug}.test`;
+const createEmail = () => `invited-${++emailCount}@${company.slug}.test`;
 const acceptInvitation = (token: string, extraFields: { password?: string; name?: string } = {}) =>
   callApi('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD, ...extraFields } });
 const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;

@@ -93,8 +93,8 @@ describe('an invitation', () => {
   it('leaves the links of earlier invitations working if it is not mailed', async () => {
     const { email } = await inviteNewUser();
     for (let mailCount = 1; mailCount < 5; mailCount += 1) await inviteUser(company, email);
-    const last = readInvitationToken(email);
+    const lastToken = readInvitationToken(email);
     await inviteUser(company, email);
-    expect((await acceptInvitation(last)).status).toBe(200);
+    expect((await acceptInvitation(lastToken)).status).toBe(200);
   });
 });

@@ -4,9 +4,9 @@ import { DAY_MS, HOUR_MS } from '../../src/kernel/clock.ts';
 import { type Interval, listIntervals } from '../../src/kernel/time-zones.ts';
 
 const MAX_INTERVALS = 1000;
-const at = (text: string) => Date.parse(text);
+const parseTime = (text: string) => Date.parse(text);
 const formatIntervals = (interval: Interval, zone: string, from: string, to: string) =>
-  listIntervals({ from: at(from), to: at(to) }, interval, zone, MAX_INTERVALS).map((start) =>
+  listIntervals({ from: parseTime(from), to: parseTime(to) }, interval, zone, MAX_INTERVALS).map((start) =>
     new Date(start).toISOString().replace(':00.000Z', 'Z'),
   );
 
@@ -87,7 +87,7 @@ describe('the intervals of a time zone', () => {
       fc.property(
         fc.constantFrom(...zones),
         fc.constantFrom<Interval>('hour', 'day', 'week'),
-        fc.integer({ min: at('2000-01-01T00:00Z'), max: at('2030-01-01T00:00Z') }),
+        fc.integer({ min: parseTime('2000-01-01T00:00Z'), max: parseTime('2030-01-01T00:00Z') }),
         fc.integer({ min: 0, max: 40 }),
         (timeZone, interval, from, count) => {
           const to = from + count * intervalLengths[interval];

@@ -165,9 +165,9 @@ describe('business domains', () => {
     expect((await as.get(DOMAINS)).body).toEqual({ business_domains: [] });
     const business_domains = [{ key: 'sales', name: 'Vendas', description: 'What we sell.' }];
     expect((await as.put(DOMAINS, { json: { business_domains } })).body).toEqual({ business_domains });
-    const next = [{ key: 'log-2', name: 'Logística', description: '' }];
+    const expectedDomains = [{ key: 'log-2', name: 'Logística', description: '' }];
     await as.put(DOMAINS, { json: { business_domains: [{ key: 'log-2', name: 'Logística' }] } });
-    expect((await as.get(DOMAINS)).body).toEqual({ business_domains: next });
+    expect((await as.get(DOMAINS)).body).toEqual({ business_domains: expectedDomains });
   });
 
   it('have unique slugs as keys, and are at most 100', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { REFUSAL } from './ask/support.ts';
@@ -10,7 +10,7 @@ import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH }
 
 const company = await createProvisionedCompany();
 const { as } = company;
-await createTable(as, 'payments', [column('amount', 'integer'), column('city')]);
+await createTable(as, 'payments', [makeColumn('amount', 'integer'), makeColumn('city')]);
 const concepts = {
   hiddenId: await createConcept(as, { name: 'Salary', status: 'active' }),
   openId: await createConcept(as, { name: 'Turnover', status: 'active' }),

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import type { ReceivedRequest, ScriptStep } from '../support/ai-server.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { makeWordDocument, makeWorkbook } from './files.ts';
@@ -278,7 +278,7 @@ describe('instructions in the input of a generation of an ontology', () => {
     company = await createProvisionedCompany();
     ownerCaller = company.as;
     const connection_id = (await ownerCaller.get('/v1/managed-tables/status')).body.connection_id;
-    await createTable(ownerCaller, 'evil', [{ ...column('a'), display_name: ESCAPE_ATTEMPT }]);
+    await createTable(ownerCaller, 'evil', [{ ...makeColumn('a'), display_name: ESCAPE_ATTEMPT }]);
     await createConcept(ownerCaller, { name: INSTRUCTION, description: ESCAPE_ATTEMPT, type: 'entity_hint' });
     const existingNode = await createNode(ownerCaller, { name: INSTRUCTION });
     const candidateReasons = { explanation: INSTRUCTION, evidence: [INSTRUCTION], confidence: 1 };

@@ -99,10 +99,10 @@ it('an item cannot refer to a metric whose kind was changed just before', async 
   );
   expect(readInvalidFields(created)).toEqual(['depends_on_metrics.0']);
 
-  const [another, late] = [await createItemOfConcept(), await createItemOfConcept()];
-  const changeConcurrently = () => expectSuccess(changeItem(another, { kind: 'entity' }));
+  const [secondItem, thirdItem] = [await createItemOfConcept(), await createItemOfConcept()];
+  const changeConcurrently = () => expectSuccess(changeItem(secondItem, { kind: 'entity' }));
   const changeAnswer = await sendDuringRace(RESOURCE_UPDATE_PATTERN, changeConcurrently, (env) =>
-    changeItem(late, { depends_on_metrics: [another] }, env),
+    changeItem(thirdItem, { depends_on_metrics: [secondItem] }, env),
   );
   expect(readInvalidFields(changeAnswer)).toEqual(['depends_on_metrics.0']);
 });

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import type { ScriptStep } from '../support/ai-server.ts';
 import { type Company, createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
@@ -21,7 +21,7 @@ beforeEach(async () => {
   company = await createProvisionedCompany();
   ownerCaller = company.as;
   connection_id = (await ownerCaller.get('/v1/managed-tables/status')).body.connection_id;
-  await createTable(ownerCaller, 'orders', [column('total', 'decimal')]);
+  await createTable(ownerCaller, 'orders', [makeColumn('total', 'decimal')]);
   hintConceptId = await createConcept(ownerCaller, { name: 'Customer', type: 'entity_hint' });
 });
 
@@ -75,7 +75,7 @@ async function runGeneration(...steps: ScriptStep[]) {
 
 /** Creates tables that do not fit into one part of the catalogue. */
 async function createLargeCatalogue(): Promise<void> {
-  const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
+  const columns = Array.from({ length: 250 }, (_, index) => makeColumn(`column_with_a_long_name_${index}`));
   for (const name of ['big_1', 'big_2', 'big_3']) await createTable(ownerCaller, name, columns);
 }
 
@@ -228,19 +228,19 @@ describe('a generation of an ontology', () => {
 
   it('suggests nothing that exists or was already suggested', async () => {
     const existingNode = await createNode(ownerCaller, { name: 'Customer', node_type: 'class' });
-    const other = await createNode(ownerCaller, { name: 'Region' });
-    await createRelation(ownerCaller, existingNode, 'lives in', other);
+    const otherNode = await createNode(ownerCaller, { name: 'Region' });
+    await createRelation(ownerCaller, existingNode, 'lives in', otherNode);
     const answer = makeOntologyAnswer(
       [makeNodeCandidate('c', 'CUSTOMER'), makeNodeCandidate('o', 'Order')],
       [
         makeRelationCandidate('c', 'places', 'o'),
-        makeRelationCandidate('c', 'Lives in', `node:${other}`),
-        makeRelationCandidate('o', 'ships to', `node:${other}`),
+        makeRelationCandidate('c', 'Lives in', `node:${otherNode}`),
+        makeRelationCandidate('o', 'ships to', `node:${otherNode}`),
       ],
     );
     const first = await runGeneration(answer);
     expect(first.job).toMatchObject({ suggestion_count: 3, rejected_count: 1 });
-    expect((await first.model.asked())[0]?.messages[1]?.content).toContain(`node:${other}`);
+    expect((await first.model.asked())[0]?.messages[1]?.content).toContain(`node:${otherNode}`);
     const pendingSuggestions = await listPendingSuggestions(ownerCaller);
     expect(findByName(pendingSuggestions, 'Customer places Order').suggested_payload).toMatchObject({
       subject_node_id: existingNode,
@@ -351,7 +351,7 @@ describe('a generation of an ontology', () => {
   });
 
   it('asks the model about all of a wide table and of many long concepts', async () => {
-    const columns = Array.from({ length: 1000 }, (_, index) => column(`wide_${index}`));
+    const columns = Array.from({ length: 1000 }, (_, index) => makeColumn(`wide_${index}`));
     await createTable(ownerCaller, 'wide', columns);
     // So many and so long that no single request holds them.
     const hintFields = Array.from({ length: 140 }, (_, index) => ({

@@ -58,11 +58,11 @@ describe('a dependency that closes a cycle', () => {
     ownerCaller.patch(`${KNOWLEDGE_PATH}${path}`, { json, env });
 
   it('is refused when the parent of a node is moved below it meanwhile', async () => {
-    const [one, other] = [await createNode(ownerCaller), await createNode(ownerCaller)];
+    const [firstNode, secondNode] = [await createNode(ownerCaller), await createNode(ownerCaller)];
     const answer = await sendDuringRace(
       RESOURCE_UPDATE_PATTERN,
-      () => expectSuccess(patchItem(`/ontology/nodes/${other}`, { parent_node_id: one })),
-      (env) => patchItem(`/ontology/nodes/${one}`, { parent_node_id: other }, env),
+      () => expectSuccess(patchItem(`/ontology/nodes/${secondNode}`, { parent_node_id: firstNode })),
+      (env) => patchItem(`/ontology/nodes/${firstNode}`, { parent_node_id: secondNode }, env),
     );
     expect(readInvalidFields(answer)).toEqual(['parent_node_id']);
   });

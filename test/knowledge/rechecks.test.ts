@@ -8,7 +8,7 @@ import { findResources } from '../../src/modules/knowledge/resources/reading.ts'
 import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/check.ts';
 import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/item.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { runSql, selectRow } from '../support/race.ts';
@@ -44,7 +44,7 @@ const makeTableName = (): string => {
 /** Creates a table of one column `a` and an item that sums it, and returns them with functions that change the table. */
 async function createSumMetric(fields: Record<string, unknown> = {}) {
   const name = makeTableName();
-  const id = await createTable(ownerCaller, name, [column('a', 'integer')]);
+  const id = await createTable(ownerCaller, name, [makeColumn('a', 'integer')]);
   const sumItemId = await createItem({
     mapped_tables: [name],
     mapped_columns: [`${name}.a`],
@@ -88,7 +88,7 @@ describe('a semantic item', () => {
 
   it('is checked again when a table that it names by id is renamed', async () => {
     const name = makeTableName();
-    const id = await createTable(ownerCaller, name, [column('a', 'integer')]);
+    const id = await createTable(ownerCaller, name, [makeColumn('a', 'integer')]);
     const sumItemId = await createItem({ mapped_tables: [id], formula: `sum(${name}.a)` });
     await createTableClient(ownerCaller, id).put({ display_name: `${name}_moved` });
     await expectErrors(sumItemId, ['does_not_compile']);
@@ -96,24 +96,24 @@ describe('a semantic item', () => {
 
   it('is checked again when a column is renamed', async () => {
     const { summed, table } = await createSumMetric();
-    await table.put({ columns: [{ ...column('b', 'integer'), previous_name: 'a' }] });
+    await table.put({ columns: [{ ...makeColumn('b', 'integer'), previous_name: 'a' }] });
     await expectErrors(summed, ['unknown_column', 'does_not_compile']);
   });
 
   it('is checked again when a column is deleted, and when it is added', async () => {
     const { summed, table } = await createSumMetric();
-    await table.put({ columns: [column('b', 'integer')] });
+    await table.put({ columns: [makeColumn('b', 'integer')] });
     await expectErrors(summed, ['unknown_column', 'does_not_compile']);
-    await table.put({ columns: [column('b', 'integer'), column('a', 'integer')] });
+    await table.put({ columns: [makeColumn('b', 'integer'), makeColumn('a', 'integer')] });
     await expectErrors(summed, []);
   });
 
   it('is checked again when a column gets another type', async () => {
     const { summed, table } = await createSumMetric();
-    await table.put({ columns: [column('a', 'text')] });
+    await table.put({ columns: [makeColumn('a', 'text')] });
     await expectErrors(summed, ['does_not_compile']);
     expect((await readErrors(summed))[0]?.message).toContain('sum(text)');
-    await table.put({ columns: [column('a', 'decimal')] });
+    await table.put({ columns: [makeColumn('a', 'decimal')] });
     await expectErrors(summed, []);
   });
 
@@ -122,7 +122,7 @@ describe('a semantic item', () => {
     const unknownTableErrors = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
     await table.delete();
     await expectErrors(summed, unknownTableErrors);
-    const newTableId = await createTable(ownerCaller, name, [column('a', 'integer')]);
+    const newTableId = await createTable(ownerCaller, name, [makeColumn('a', 'integer')]);
     await expectErrors(summed, []);
     await createTableClient(ownerCaller, newTableId).delete();
     await expectErrors(summed, unknownTableErrors);
@@ -145,9 +145,9 @@ describe('a semantic item', () => {
 
   it('is checked again when only its SQL names the table', async () => {
     const { name, table } = await createSumMetric();
-    const other = makeTableName();
-    await createTable(ownerCaller, other, [column('x', 'integer')]);
-    const entityFields = { kind: 'entity', mapped_tables: [other] };
+    const otherTableName = makeTableName();
+    await createTable(ownerCaller, otherTableName, [makeColumn('x', 'integer')]);
+    const entityFields = { kind: 'entity', mapped_tables: [otherTableName] };
     const formulaItem = await createItem({ ...entityFields, formula: `sum(x) / (SELECT count(*) FROM ${name})` });
     const filter = await createItem({ ...entityFields, filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
     expect([await readErrorCodes(formulaItem), await readErrorCodes(filter)]).toEqual([[], []]);
@@ -203,7 +203,7 @@ describe('a change while a semantic item is checked', () => {
 
   it('of a table is noticed by an item that is being created', async () => {
     const name = makeTableName();
-    const id = await createTable(ownerCaller, name, [column('a', 'integer')]);
+    const id = await createTable(ownerCaller, name, [makeColumn('a', 'integer')]);
     const access = compileAccess({ companyId: company.id, isOwner: true, groups: [] });
     const owner = { kind: 'user', id: company.owner.id, companyId: company.id, access } as UserActor;
     const createdItem = await runInContext(owner, (ctx) => {
@@ -213,7 +213,7 @@ describe('a change while a semantic item is checked', () => {
         async check(of, content) {
           const check = await checkItem(of, content);
           checkCount += 1;
-          if (checkCount === 1) await createTableClient(ownerCaller, id).put({ columns: [column('b', 'integer')] });
+          if (checkCount === 1) await createTableClient(ownerCaller, id).put({ columns: [makeColumn('b', 'integer')] });
           return check;
         },
       };

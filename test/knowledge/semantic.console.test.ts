@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { createConcept, createItem, KNOWLEDGE_PATH, makeName, readInvalidFields, UNKNOWN_ID } from './support.ts';
@@ -111,10 +111,10 @@ const readValidationErrors = async (fields: Record<string, unknown>): Promise<st
 };
 
 const ordersTableId = await createTable(ownerCaller, 'orders', [
-  column('total', 'decimal'),
-  column('customer_id', 'integer'),
+  makeColumn('total', 'decimal'),
+  makeColumn('customer_id', 'integer'),
 ]);
-await createTable(ownerCaller, 'customers', [column('name')]);
+await createTable(ownerCaller, 'customers', [makeColumn('name')]);
 
 describe('the mapping of a semantic item to tables', () => {
   it('is valid when tables, by name or id, and columns exist', async () => {

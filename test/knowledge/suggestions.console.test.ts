@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { AI_KEY } from '../support/ai-server.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
@@ -112,7 +112,7 @@ describe('a request for a suggestion', () => {
 
   it("sends the catalogue to the model, and checks the formula in the model's answer", async () => {
     const { as } = await createProvisionedCompany();
-    await createTable(as, 'orders', [column('total', 'decimal')]);
+    await createTable(as, 'orders', [makeColumn('total', 'decimal')]);
     const conceptId = await createConcept(as, { type: 'metric_hint' });
     const model = await createModel(
       makeProposal({ name: 'Revenue', description: 'x', mapped_tables: ['orders'], formula: 'sum(nothing)' }),

@@ -147,8 +147,8 @@ describe('the official conformance suite for MCP servers', () => {
 async function authorizeSuite(line: string): Promise<void> {
   if (!line.startsWith(`${system.baseUrl}/oauth/authorize?`)) return;
   const page = await (await fetch(line)).text();
-  const [, told = ''] = /<script type="application\/json" id="told">(.*?)<\/script>/s.exec(page) ?? [];
-  const { request } = JSON.parse(told).asked;
+  const [, jsonText = ''] = /<script type="application\/json" id="told">(.*?)<\/script>/s.exec(page) ?? [];
+  const { request } = JSON.parse(jsonText).asked;
   const { redirect_to } = await system.call('POST', '/v1/oauth-grants', { request, allow: true });
   await fetch(redirect_to);
 }

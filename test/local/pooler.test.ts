@@ -99,12 +99,12 @@ function definePoolerTests(
 
   describe.skipIf(isReal)('for a role with a limit of two connections', () => {
     let role: string;
-    let createdCount = 0;
+    let roleCount = 0;
     const connectLimited = () => connectClient({ user: role, password: 'limited' });
 
     // One a test: connections of the test before may still be open.
     beforeEach(async () => {
-      role = `limited_${++createdCount}`;
+      role = `limited_${++roleCount}`;
       const admin = await connectClient();
       await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited' CONNECTION LIMIT 2`);
     });

@@ -124,7 +124,7 @@ describe('a mail in another language', () => {
 });
 
 describe('the mail that asks for consent to scheduled mails', () => {
-  const question = (locale: Locale, company = 'Acme') =>
+  const composeQuestion = (locale: Locale, company = 'Acme') =>
     composeConsentMail({
       ...receiver,
       name: '',
@@ -134,9 +134,9 @@ describe('the mail that asks for consent to scheduled mails', () => {
     });
 
   it('is in the language of the company, with no English line left', () => {
-    const englishLines = new Set(question('en').text.split('\n'));
+    const englishLines = new Set(composeQuestion('en').text.split('\n'));
     for (const locale of LOCALES.filter((listedLocale) => listedLocale !== 'en')) {
-      const remainingWords = question(locale)
+      const remainingWords = composeQuestion(locale)
         .text.split('\n')
         .filter((line) => line !== '' && !DATA_LINES.has(line) && englishLines.has(line));
       expect(remainingWords).toEqual([]);
@@ -144,7 +144,7 @@ describe('the mail that asks for consent to scheduled mails', () => {
   });
 
   it('names the company without a web address', () => {
-    const { subject, text, html } = question('en', 'Prize at evil.example/x');
+    const { subject, text, html } = composeQuestion('en', 'Prize at evil.example/x');
     for (const part of [subject, text, html]) expect(part).not.toContain('evil');
   });
 });

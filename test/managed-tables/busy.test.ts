@@ -4,7 +4,7 @@ import type { ApiResponse } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createTestQueue, runSweep } from '../uploads/support.ts';
-import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, makeColumn, runInCompanyDatabase } from './support.ts';
 
 const MAX_ANSWER_MS = 30_000;
 
@@ -14,7 +14,7 @@ let createdCount = 0;
 /** Creates a table with two rows. */
 async function createFilledTable({ id: companyId, as } = company) {
   const name = `busy_${++createdCount}`;
-  const routes = createTableClient(as, await createTable(as, name, [column('n', 'integer')]));
+  const routes = createTableClient(as, await createTable(as, name, [makeColumn('n', 'integer')]));
   await routes.insert([{ n: 1 }, { n: 2 }]);
   return { ...routes, name, companyId };
 }
@@ -30,12 +30,16 @@ const writeTable: TransactionStep = (tx, { name }) => tx.execute(`INSERT INTO pu
 /** Reads another table: the transaction sees the state at its beginning for as long as it is open. */
 const readOtherTable: TransactionStep = (tx) => tx.query('SELECT count(*) FROM console.managed_tables');
 
-/** Runs `work` while another transaction is open that has first run `firstStep`. */
-const runDuringTransaction = <T>(table: FilledTable, firstStep: TransactionStep, work: () => Promise<T>): Promise<T> =>
+/** Runs `work` while another transaction is open that has first run `runFirstStep`. */
+const runDuringTransaction = <T>(
+  table: FilledTable,
+  runFirstStep: TransactionStep,
+  work: () => Promise<T>,
+): Promise<T> =>
   runInCompanyDatabase(table.companyId, (database) =>
     database.runInTransaction(
       async (tx) => {
-        await firstStep(tx, table);
+        await runFirstStep(tx, table);
         return work();
       },
       { isolation: 'repeatable read', idleTimeoutMs: 120_000 },
@@ -64,7 +68,7 @@ const listIndexes = ({ companyId, name }: FilledTable) =>
 describe.concurrent('a change of a table that another transaction reads', () => {
   it.each<[string, (table: FilledTable) => Promise<ApiResponse>]>([
     ['renamed', (table) => table.put({ display_name: `${table.name}_renamed` })],
-    ['retyped', (table) => table.put({ columns: [column('n', 'decimal')] })],
+    ['retyped', (table) => table.put({ columns: [makeColumn('n', 'decimal')] })],
     ['truncated', (table) => table.truncate()],
     ['deleted', (table) => table.delete()],
   ])('is refused after a time limit with MANAGED_TABLE_BUSY, and changes nothing: %s', async (_what, changeTable) => {
@@ -87,8 +91,8 @@ describe.concurrent('a change of a table that another transaction reads', () => 
         END $$;
         CREATE INDEX ON public.${table.name} (public.slow(n))`),
     );
-    expectRefused(await awaitAnswerInTime(() => table.put({ columns: [column('n', 'decimal')] })));
-    expect((await table.get()).body.columns).toEqual([column('n', 'integer')]);
+    expectRefused(await awaitAnswerInTime(() => table.put({ columns: [makeColumn('n', 'decimal')] })));
+    expect((await table.get()).body.columns).toEqual([makeColumn('n', 'integer')]);
   });
 });
 
@@ -96,9 +100,9 @@ describe.concurrent('an index', () => {
   it.each([
     ['write to the table', writeTable],
     ['keep an older snapshot', readOtherTable],
-  ])('is refused as busy while other transactions are open that %s', async (_what, firstStep) => {
+  ])('is refused as busy while other transactions are open that %s', async (_what, runFirstStep) => {
     const table = await createTableApart();
-    await runDuringTransaction(table, firstStep, async () => {
+    await runDuringTransaction(table, runFirstStep, async () => {
       expectRefused(await awaitAnswerInTime(() => table.index(['n'])));
       expect(await listIndexes(table)).toEqual([]);
     });

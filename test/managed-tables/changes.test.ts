@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createProvisionedCompany } from '../support/companies.ts';
 import {
   type ColumnInput,
-  column,
   createTable,
   createTableClient,
   listValues,
+  makeColumn,
   runInCompanyDatabase,
 } from './support.ts';
 
@@ -21,8 +21,8 @@ async function createFilledTable(columns: ColumnInput[], rows: unknown[]) {
 }
 
 it('the renaming of a table changes the name, refuses a taken or invalid name, and returns the record', async () => {
-  const table = await createFilledTable([column('a')], [{ a: 'x' }]);
-  await createFilledTable([column('a')], [{}]);
+  const table = await createFilledTable([makeColumn('a')], [{ a: 'x' }]);
+  await createFilledTable([makeColumn('a')], [{}]);
   const takenAnswer = await table.put({ display_name: `changing_${createdCount}` });
   expect(takenAnswer).toMatchObject({ status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
   const renamedAnswer = await table.put({ display_name: 'renamed', status: 'active' });
@@ -36,18 +36,21 @@ it('the renaming of a table changes the name, refuses a taken or invalid name, a
 
 describe('a change of the columns', () => {
   it('renames, exchanges, adds, drops and reorders columns in one call', async () => {
-    const table = await createFilledTable([column('a'), column('b'), column('c')], [{ a: '1', b: '2', c: '3' }]);
+    const table = await createFilledTable(
+      [makeColumn('a'), makeColumn('b'), makeColumn('c')],
+      [{ a: '1', b: '2', c: '3' }],
+    );
     const columns = [
-      { ...column('b'), previous_name: 'a' },
-      column('fresh', 'integer'),
-      { ...column('a'), previous_name: 'b', display_name: 'Was b' },
+      { ...makeColumn('b'), previous_name: 'a' },
+      makeColumn('fresh', 'integer'),
+      { ...makeColumn('a'), previous_name: 'b', display_name: 'Was b' },
     ];
     const { status, body } = await table.put({ columns });
     expect(status).toBe(200);
     expect(body.columns).toStrictEqual([
-      column('b'),
-      column('fresh', 'integer'),
-      { ...column('a'), display_name: 'Was b' },
+      makeColumn('b'),
+      makeColumn('fresh', 'integer'),
+      { ...makeColumn('a'), display_name: 'Was b' },
     ]);
     expect((await table.rows()).body.records).toStrictEqual([{ id: expect.any(String), b: '1', fresh: null, a: '2' }]);
     expect((await table.insert([{ fresh: 5 }])).status).toBe(201);
@@ -57,13 +60,13 @@ describe('a change of the columns', () => {
   it('renames columns in chains and in cycles', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     const table = await createFilledTable(
-      names.map((name) => column(name)),
+      names.map((name) => makeColumn(name)),
       [Object.fromEntries(names.map((name) => [name, `was ${name}`]))],
     );
     // a, b and c in a circle; d after e after f; g stays.
     const renamedColumns = { a: 'b', b: 'c', c: 'a', d: 'e', e: 'f', f: 'new' };
-    const columns = Object.entries(renamedColumns).map(([from, to]) => ({ ...column(to), previous_name: from }));
-    expect((await table.put({ columns: [...columns, column('g')] })).status).toBe(200);
+    const columns = Object.entries(renamedColumns).map(([from, to]) => ({ ...makeColumn(to), previous_name: from }));
+    expect((await table.put({ columns: [...columns, makeColumn('g')] })).status).toBe(200);
     expect((await table.rows()).body.records).toStrictEqual([
       {
         id: expect.any(String),
@@ -98,7 +101,8 @@ describe('a change of the columns', () => {
     ['datetime', 'integer', [null], [null]],
   ];
   it('converts the values of several columns at once', async () => {
-    const makeColumns = (side: 0 | 1) => conversions.map((conversion, index) => column(`v${index}`, conversion[side]));
+    const makeColumns = (side: 0 | 1) =>
+      conversions.map((conversion, index) => makeColumn(`v${index}`, conversion[side]));
     const rows = [0, 1, 2, 3].map((row) =>
       Object.fromEntries(conversions.map(([, , values], index) => [`v${index}`, values[row] ?? null])),
     );
@@ -144,9 +148,10 @@ describe('a change of the columns', () => {
     ['datetime', 'date', '2024-01-31T00:00:00.000001Z'],
   ];
   it('refuses conversions that fail or lose digits in any row, names each column and value, and changes nothing', async () => {
-    const makeColumns = (side: 0 | 1) => lossyConversions.map((loss, index) => column(`v${index}`, loss[side]));
+    const makeColumns = (typeIndex: 0 | 1) =>
+      lossyConversions.map((loss, index) => makeColumn(`v${index}`, loss[typeIndex]));
     const unconvertibleRow = Object.fromEntries(lossyConversions.map(([, , value], index) => [`v${index}`, value]));
-    const table = await createFilledTable([...makeColumns(0), column('other')], [{ other: 'x' }, unconvertibleRow]);
+    const table = await createFilledTable([...makeColumns(0), makeColumn('other')], [{ other: 'x' }, unconvertibleRow]);
     const tableBefore = [(await table.get()).body, (await table.rows()).body];
     const refusedAnswer = await table.put({ display_name: 'elsewhere', columns: makeColumns(1) });
     expect(refusedAnswer.status).toBe(422);
@@ -161,12 +166,15 @@ describe('a change of the columns', () => {
   });
 
   it('reports its problems in the order of the columns, and problems of new columns last', async () => {
-    const table = await createFilledTable([column('a'), column('b'), column('c')], [{ a: 'x' }, { b: 'y', c: '3' }]);
+    const table = await createFilledTable(
+      [makeColumn('a'), makeColumn('b'), makeColumn('c')],
+      [{ a: 'x' }, { b: 'y', c: '3' }],
+    );
     const columns = [
-      column('c', 'integer', false),
-      column('new', 'text', false),
-      column('b', 'integer', false),
-      { ...column('d', 'boolean'), previous_name: 'a' },
+      makeColumn('c', 'integer', false),
+      makeColumn('new', 'text', false),
+      makeColumn('b', 'integer', false),
+      { ...makeColumn('d', 'boolean'), previous_name: 'a' },
     ];
     const { details } = (await table.put({ columns })).body;
     expect(details.map(({ field }: { field: string }) => field)).toEqual([
@@ -179,37 +187,40 @@ describe('a change of the columns', () => {
   });
 
   it('refuses nulls in columns that become not nullable, and names each column', async () => {
-    const table = await createFilledTable([column('a'), column('b', 'text', false)], [{ b: 'x' }]);
+    const table = await createFilledTable([makeColumn('a'), makeColumn('b', 'text', false)], [{ b: 'x' }]);
     const refusedAnswer = await table.put({
-      columns: [column('a', 'text', false), column('b'), column('c', 'text', false)],
+      columns: [makeColumn('a', 'text', false), makeColumn('b'), makeColumn('c', 'text', false)],
     });
     expect(refusedAnswer.body.details).toStrictEqual([
       { field: 'columns.0.nullable', reason: 'conflict', message: '"a" está vazia em algumas linhas' },
       { field: 'columns.2.nullable', reason: 'conflict', message: '"c" ficaria vazia nas linhas existentes' },
     ]);
     await table.truncate();
-    expect((await table.put({ columns: [column('a', 'text', false), column('c', 'text', false)] })).status).toBe(200);
+    expect(
+      (await table.put({ columns: [makeColumn('a', 'text', false), makeColumn('c', 'text', false)] })).status,
+    ).toBe(200);
     expect((await table.insert([{ a: 'x' }])).status).toBe(422);
-    expect((await table.put({ columns: [column('a'), column('c')] })).status).toBe(200);
+    expect((await table.put({ columns: [makeColumn('a'), makeColumn('c')] })).status).toBe(200);
     expect((await table.insert([{}])).status).toBe(201);
   });
 
   it('refuses an empty list, a repeated name, a reserved name and an unknown previous_name', async () => {
-    const table = await createFilledTable([column('a')], [{}]);
+    const table = await createFilledTable([makeColumn('a')], [{}]);
     for (const columns of [
       [],
-      [column('a'), column('a')],
-      [column('id')],
-      [{ ...column('b'), previous_name: 'nothing' }],
-      [{ ...column('b'), previous_name: 'a"; DROP TABLE x; --' }],
+      [makeColumn('a'), makeColumn('a')],
+      [makeColumn('id')],
+      [{ ...makeColumn('b'), previous_name: 'nothing' }],
+      [{ ...makeColumn('b'), previous_name: 'a"; DROP TABLE x; --' }],
     ]) {
       expect((await table.put({ columns })).status).toBe(422);
     }
-    expect((await table.get()).body.columns).toStrictEqual([column('a')]);
+    expect((await table.get()).body.columns).toStrictEqual([makeColumn('a')]);
   });
 
   it('refuses more columns than Postgres allows a table in its lifetime', async () => {
-    const makeWideColumns = (round: number) => Array.from({ length: 600 }, (_, index) => column(`r${round}_${index}`));
+    const makeWideColumns = (round: number) =>
+      Array.from({ length: 600 }, (_, index) => makeColumn(`r${round}_${index}`));
     const table = await createFilledTable(makeWideColumns(0), [{}]);
     expect((await table.put({ columns: makeWideColumns(1) })).status).toBe(200);
     const refusedAnswer = await table.put({ columns: makeWideColumns(2) });
@@ -222,7 +233,7 @@ describe('a change of the columns', () => {
 describe('a table with an unfinished upload job', () => {
   const statuses = ['queued', 'analisando', 'waiting_confirm', 'inserting'];
   it.each(statuses)('is locked while the job is %s, except for its rows', async (status) => {
-    const table = await createFilledTable([column('a')], [{ a: 'x' }]);
+    const table = await createFilledTable([makeColumn('a')], [{ a: 'x' }]);
     const { _id: id, display_name: name } = (await table.get()).body;
     await runInCompanyDatabase(company.id, (database) =>
       database.query(
@@ -238,12 +249,12 @@ describe('a table with an unfinished upload job', () => {
     for (const answer of [
       await table.delete(),
       await table.put({ display_name: 'elsewhere' }),
-      await table.put({ columns: [column('b')] }),
+      await table.put({ columns: [makeColumn('b')] }),
     ]) {
       const body = { error_code: 'MANAGED_TABLE_LOCKED', error: expect.stringContaining('carga de arquivos') };
       expect(answer).toMatchObject({ status: 409, body });
     }
-    expect((await table.put({ display_name: name, columns: [column('a')] })).status).toBe(200);
+    expect((await table.put({ display_name: name, columns: [makeColumn('a')] })).status).toBe(200);
     expect((await table.insert([{ a: 'y' }])).status).toBe(201);
 
     await runInCompanyDatabase(company.id, (database) =>

@@ -4,7 +4,7 @@ import { planColumns, type RequestedColumn } from '../../src/modules/managed-tab
 import { chooseNearerWindow } from '../../src/modules/managed-tables/row-pages.ts';
 import { parseSort } from '../../src/modules/managed-tables/sort.ts';
 
-const column = (name: string, extra: Partial<RequestedColumn> = {}): RequestedColumn => ({
+const makeColumn = (name: string, extra: Partial<RequestedColumn> = {}): RequestedColumn => ({
   name,
   display_name: name,
   type: 'text',
@@ -13,7 +13,7 @@ const column = (name: string, extra: Partial<RequestedColumn> = {}): RequestedCo
 });
 
 describe('the parameter sort_by', () => {
-  const columns = [column('price'), column('_x1'), column('asc')];
+  const columns = [makeColumn('price'), makeColumn('_x1'), makeColumn('asc')];
 
   it.each([
     [undefined, null],
@@ -72,19 +72,20 @@ describe('the offset and limit of a page of rows', () => {
 });
 
 describe('the plan of a column change', () => {
-  const presentColumns = [column('a'), column('b'), column('c')];
+  const presentColumns = [makeColumn('a'), makeColumn('b'), makeColumn('c')];
   const listNames = (columns: { name: string }[]) => columns.map(({ name }) => name);
 
   it('reports whether the columns change at all', () => {
     expect(planColumns(presentColumns, presentColumns).hasChanges).toBe(false);
     expect(planColumns(presentColumns, presentColumns.toReversed()).hasChanges).toBe(true);
-    expect(planColumns(presentColumns, [column('a'), column('b'), column('c', { display_name: 'C' })]).hasChanges).toBe(
-      true,
-    );
+    expect(
+      planColumns(presentColumns, [makeColumn('a'), makeColumn('b'), makeColumn('c', { display_name: 'C' })])
+        .hasChanges,
+    ).toBe(true);
   });
 
   it('adds, drops and keeps columns by name', () => {
-    const plan = planColumns(presentColumns, [column('c'), column('d'), column('a')]);
+    const plan = planColumns(presentColumns, [makeColumn('c'), makeColumn('d'), makeColumn('a')]);
     expect(listNames(plan.droppedColumns)).toStrictEqual(['b']);
     expect(plan.keptColumns.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
       ['c', 'c'],
@@ -96,8 +97,8 @@ describe('the plan of a column change', () => {
 
   it('renames by previous_name, also when two columns exchange names', () => {
     const plan = planColumns(presentColumns, [
-      column('b', { previous_name: 'a' }),
-      column('a', { previous_name: 'b' }),
+      makeColumn('b', { previous_name: 'a' }),
+      makeColumn('a', { previous_name: 'b' }),
     ]);
     expect(plan.keptColumns.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
       ['a', 'b'],
@@ -107,15 +108,15 @@ describe('the plan of a column change', () => {
   });
 
   it('can give a new column the name that a rename has freed', () => {
-    const plan = planColumns(presentColumns, [column('a', {}), column('a2', { previous_name: 'a' })]);
+    const plan = planColumns(presentColumns, [makeColumn('a', {}), makeColumn('a2', { previous_name: 'a' })]);
     expect(plan.keptColumns.map(({ from, to }) => [from.name, to.name])).toStrictEqual([['a', 'a2']]);
     expect(plan.addedColumns.map(({ column: addedColumn }) => addedColumn.name)).toStrictEqual(['a']);
   });
 
   it('is refused with a previous_name that no column has, or that two columns claim', () => {
-    expect(() => planColumns(presentColumns, [column('x', { previous_name: 'nothing' })])).toThrow(Failure);
+    expect(() => planColumns(presentColumns, [makeColumn('x', { previous_name: 'nothing' })])).toThrow(Failure);
     expect(() =>
-      planColumns(presentColumns, [column('x', { previous_name: 'a' }), column('y', { previous_name: 'a' })]),
+      planColumns(presentColumns, [makeColumn('x', { previous_name: 'a' }), makeColumn('y', { previous_name: 'a' })]),
     ).toThrow(Failure);
   });
 });

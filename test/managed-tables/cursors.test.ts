@@ -12,7 +12,7 @@ import type { TableColumnDefinition } from '../../src/tenant-sql/columns.ts';
 import type { Statement } from '../../src/tenant-sql/rows.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, listValues, makeColumn, runInCompanyDatabase } from './support.ts';
 
 let createdCount = 0;
 
@@ -20,7 +20,7 @@ const company = await createProvisionedCompany();
 
 type TableRoutes = ReturnType<typeof createTableClient>;
 
-async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
+async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof makeColumn>[]) {
   const table = createTableClient(company.as, await createTable(company.as, `paged_${++createdCount}`, columns));
   expect((await table.insert(rows)).status).toBe(201);
   return table;
@@ -67,7 +67,7 @@ describe('pages of rows by cursor', () => {
     async (type, values) => {
       const table = await createFilledTable(
         values.map((v) => ({ v })),
-        column('v', type),
+        makeColumn('v', type),
       );
       // The order by id has nothing to do with the type.
       for (const order of type === 'text' ? [undefined, 'id', '-id', 'v', 'v DESC'] : ['v', 'v DESC']) {
@@ -85,7 +85,12 @@ describe('pages of rows by cursor', () => {
 
   it('have only rows that match the filters and search, whatever fields are requested', async () => {
     const rows = Array.from({ length: 9 }, (_, n) => ({ n, v: n % 3 === 0 ? null : n % 3, t: `Row ${n}` }));
-    const table = await createFilledTable(rows, column('n', 'integer'), column('v', 'integer'), column('t'));
+    const table = await createFilledTable(
+      rows,
+      makeColumn('n', 'integer'),
+      makeColumn('v', 'integer'),
+      makeColumn('t'),
+    );
     const queryParameters = {
       'filter[n][gt]': '1',
       search: 'row',
@@ -101,7 +106,7 @@ describe('pages of rows by cursor', () => {
   });
 
   it('are a single empty page for an empty table', async () => {
-    const table = createTableClient(company.as, await createTable(company.as, 'empty', [column('v')]));
+    const table = createTableClient(company.as, await createTable(company.as, 'empty', [makeColumn('v')]));
     for (const extraQuery of ['', '&sort_by=v', '&search=x']) {
       expect((await table.rows(`?cursor=${extraQuery}`)).body).toEqual({ quantity: 0, records: [], next_cursor: null });
     }
@@ -114,7 +119,7 @@ describe('pages of rows by cursor', () => {
     ['-id', { sort_by: '-id' }],
   ])('miss no row and repeat none while other rows are inserted, updated and deleted (%s)', async (_order, order) => {
     const rows = Array.from({ length: 20 }, (_, n) => ({ n, v: n % 4 === 0 ? null : n % 4, other: 'old' }));
-    const columns = [column('n', 'integer'), column('v', 'integer'), column('other')];
+    const columns = [makeColumn('n', 'integer'), makeColumn('v', 'integer'), makeColumn('other')];
     const table = await createFilledTable(rows, ...columns);
     const name = `paged_${createdCount}`;
     const { records } = (await table.rows('?per_page=100')).body;
@@ -124,9 +129,9 @@ describe('pages of rows by cursor', () => {
         if (page === 1) for (const { id } of deletedRows) expect((await table.deleteRow(id)).status).toBe(204);
         if (page === 2) {
           // Also the row that the cursor stands at goes.
-          const last = (await table.rows(formatQuery({ ...order, per_page: '100' }))).body.records[3];
-          expect((await table.deleteRow(last.id)).status).toBe(204);
-          deletedRows.push(last);
+          const lastRow = (await table.rows(formatQuery({ ...order, per_page: '100' }))).body.records[3];
+          expect((await table.deleteRow(lastRow.id)).status).toBe(204);
+          deletedRows.push(lastRow);
         }
         if (page === 3) {
           await table.insert([null, 0, 1, 2, 3].map((v) => ({ n: 100, v, other: 'new' })));
@@ -146,9 +151,9 @@ describe('pages of rows by cursor', () => {
   });
 
   it('are complete even if the columns of the table change meanwhile', async () => {
-    const table = await createFilledTable([{ v: '1' }, { v: '2' }, { v: '3' }], column('v'));
+    const table = await createFilledTable([{ v: '1' }, { v: '2' }, { v: '3' }], makeColumn('v'));
     const { outcome } = await runBeforeNextStatement(company.id, /AS MATERIALIZED/, () =>
-      table.put({ columns: [{ ...column('v'), display_name: 'V' }, column('w')] }),
+      table.put({ columns: [{ ...makeColumn('v'), display_name: 'V' }, makeColumn('w')] }),
     );
     const { body } = await table.rows('?cursor=&per_page=2&sort_by=v');
     expect([(await outcome).status, listValues({ body } as never, 'v')]).toEqual([200, ['1', '2']]);
@@ -157,7 +162,10 @@ describe('pages of rows by cursor', () => {
   });
 
   it('are refused when they would have to continue after a text that is too long for a cursor', async () => {
-    const table = await createFilledTable([{ v: 'a'.repeat(4000) }, { v: 'b'.repeat(4001) }, { v: 'c' }], column('v'));
+    const table = await createFilledTable(
+      [{ v: 'a'.repeat(4000) }, { v: 'b'.repeat(4001) }, { v: 'c' }],
+      makeColumn('v'),
+    );
     const readPage = (size: string, cursor = '') => table.rows(formatQuery({ sort_by: 'v', per_page: size, cursor }));
     const first = await readPage('1');
     expect(await readPage('1', first.body.next_cursor)).toMatchObject({
@@ -173,7 +181,7 @@ describe('a cursor for pages of rows', () => {
 
   it('is valid for its company, table, filters, search and order only, and does not reveal their values', async () => {
     const other = await createProvisionedCompany();
-    const columns = [column('v'), column('n', 'integer')];
+    const columns = [makeColumn('v'), makeColumn('n', 'integer')];
     const rows = [
       { v: 'secret', n: 1 },
       { v: 'secret', n: 2 },
@@ -226,7 +234,7 @@ describe('a cursor for pages of rows', () => {
     ['-n', 'n DESC', 'n desc', '-n desc'],
     [undefined, 'id', 'id asc'],
   ])('of the order %s is valid for each spelling of that order', async (...spellings) => {
-    const table = await createFilledTable([{ n: 2 }, { n: 2 }, { n: 2 }], column('n', 'integer'));
+    const table = await createFilledTable([{ n: 2 }, { n: 2 }, { n: 2 }], makeColumn('n', 'integer'));
     const readPage = (order: string | undefined, cursor: string) =>
       table.rows(formatQuery({ per_page: '1', cursor, ...(order && { sort_by: order }) }));
     for (const first of spellings) {
@@ -237,7 +245,7 @@ describe('a cursor for pages of rows', () => {
   });
 
   it('is refused when it was changed or made up', async () => {
-    const table = await createFilledTable([{}, {}, {}], column('v'));
+    const table = await createFilledTable([{}, {}, {}], makeColumn('v'));
     const { next_cursor: cursor } = (await table.rows('?cursor=&per_page=1')).body;
     const at = cursor.length - 5;
     const flippedCursor = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);
@@ -257,9 +265,9 @@ describe('a cursor for pages of rows', () => {
   });
 
   it('is refused when its column was converted after it was issued', async () => {
-    const table = await createFilledTable([{ v: '1' }, { v: '2' }], column('v'));
+    const table = await createFilledTable([{ v: '1' }, { v: '2' }], makeColumn('v'));
     const { next_cursor: cursor } = (await table.rows('?cursor=&per_page=1&sort_by=v')).body;
-    expect((await table.put({ columns: [column('v', 'integer')] })).status).toBe(200);
+    expect((await table.put({ columns: [makeColumn('v', 'integer')] })).status).toBe(200);
     expect(await table.rows(formatQuery({ cursor, per_page: '1', sort_by: 'v' }))).toMatchObject(CURSOR_REFUSAL);
   });
 });
@@ -323,8 +331,8 @@ describe('the query plan of a page of rows', () => {
     const first = await explainStatement(selectFollowingRows(makePageSource([], order), 50, null));
     expect(first).toMatch(new RegExp(`Index (Only )?Scan (Backward )?using "?${name}\\$`));
     const positionAfter = order?.includes('k') ? CURSOR_POSITION : { ...CURSOR_POSITION, key: null };
-    const next = await explainStatement(selectFollowingRows(makePageSource([], order), 50, positionAfter));
-    expect(next).toMatch(index);
+    const nextPlan = await explainStatement(selectFollowingRows(makePageSource([], order), 50, positionAfter));
+    expect(nextPlan).toMatch(index);
   });
 
   it('by cursor among rows without a value starts in the index at the row of the cursor', async () => {

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { EXPORT_FORMATS, type ExportFormat } from '../../src/modules/managed-tables/export-formats.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, makeColumn, readRaw, runInCompanyDatabase } from './support.ts';
 
 /** The number of rows: more than two batches of an export. */
 const ROW_COUNT = 45_000;
@@ -21,7 +21,10 @@ const company = await createProvisionedCompany();
 
 beforeEach(async () => {
   name = `changed_${++createdCount}`;
-  table = createTableClient(company.as, await createTable(company.as, name, [column('t'), column('d', 'decimal')]));
+  table = createTableClient(
+    company.as,
+    await createTable(company.as, name, [makeColumn('t'), makeColumn('d', 'decimal')]),
+  );
   await runSql(`INSERT INTO public.${name} (t, d) SELECT n, n FROM generate_series(1, ${ROW_COUNT}) AS n`);
 });
 
@@ -55,7 +58,7 @@ describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
 
   it('has the name and columns that the table has when it begins', async () => {
     const renameTable = () =>
-      table.put({ display_name: `${name}_new`, columns: [column('t'), column('d', 'integer')] });
+      table.put({ display_name: `${name}_new`, columns: [makeColumn('t'), makeColumn('d', 'integer')] });
     const concurrentRename = await runBeforeNextStatement(company.id, LOCK_STATEMENT_PATTERN, renameTable);
     const response = await beginExport(format);
     expect([response.status, ROW_COUNTERS[format](await response.arrayBuffer())]).toEqual([200, ROW_COUNT]);
@@ -85,11 +88,11 @@ describe.each(EXPORT_FORMATS)('an export as %s', (format) => {
 });
 
 it('values of an export have the type that their column has when it begins', async () => {
-  const convertToInteger = () => table.put({ columns: [column('t'), column('d', 'integer')] });
+  const convertToInteger = () => table.put({ columns: [makeColumn('t'), makeColumn('d', 'integer')] });
   const concurrentConversion = await runBeforeNextStatement(company.id, LOCK_STATEMENT_PATTERN, convertToInteger);
   expect((await table.export('?filter[d][eq]=7')).body).toMatch(/,7,7\r\n$/);
   expect((await concurrentConversion.outcome).status).toBe(200);
-  const convertToDecimal = () => table.put({ columns: [column('t'), column('d', 'decimal')] });
+  const convertToDecimal = () => table.put({ columns: [makeColumn('t'), makeColumn('d', 'decimal')] });
   const secondConversion = await runBeforeNextStatement(company.id, LOCK_STATEMENT_PATTERN, convertToDecimal);
   const { schema } = parquetMetadata(await (await beginExport('parquet')).arrayBuffer());
   expect(schema.at(-1)).toMatchObject({ name: 'd', converted_type: 'DECIMAL' });

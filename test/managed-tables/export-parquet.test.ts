@@ -2,7 +2,7 @@ import { type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { MAX_PARTS } from '../../src/formats/parquet/write.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
-import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, makeColumn, readRaw, runInCompanyDatabase } from './support.ts';
 
 const company = await createProvisionedCompany();
 
@@ -46,13 +46,13 @@ const toDays = (text: string) => Date.parse(text) / 86_400_000;
 describe('an export as Parquet', () => {
   it('has each value with its type', async () => {
     const columns = [
-      column('t'),
-      column('i', 'integer'),
-      column('d', 'decimal'),
-      column('b', 'boolean', false),
-      column('day', 'date'),
-      column('at', 'datetime'),
-      column('__proto__'),
+      makeColumn('t'),
+      makeColumn('i', 'integer'),
+      makeColumn('d', 'decimal'),
+      makeColumn('b', 'boolean', false),
+      makeColumn('day', 'date'),
+      makeColumn('at', 'datetime'),
+      makeColumn('__proto__'),
     ];
     const table = createTableClient(company.as, await createTable(company.as, 'typed', columns));
     const insertionAnswer = await table.insert([
@@ -122,7 +122,7 @@ describe('an export as Parquet', () => {
   });
 
   it('has a column of decimals as text when one of them has more digits than Parquet allows', async () => {
-    const columns = ['whole', 'exact', 'long', 'far'].map((name) => column(name, 'decimal'));
+    const columns = ['whole', 'exact', 'long', 'far'].map((name) => makeColumn(name, 'decimal'));
     const table = createTableClient(company.as, await createTable(company.as, 'decimals', columns));
     const exactDecimal = `-${'9'.repeat(36)}.25`;
     const longDecimal = `${'9'.repeat(37)}.25`;
@@ -146,7 +146,7 @@ describe('an export as Parquet', () => {
   it('applies filters, order and fields, and writes groups of rows', async () => {
     const largeTable = createTableClient(
       company.as,
-      await createTable(company.as, 'many', [column('n', 'integer'), column('t')]),
+      await createTable(company.as, 'many', [makeColumn('n', 'integer'), makeColumn('t')]),
     );
     await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.many (n, t) SELECT n, 'x' || n FROM generate_series(1, 45000) AS n`),
@@ -159,7 +159,7 @@ describe('an export as Parquet', () => {
   it('has the columns even without rows', async () => {
     const emptyTable = createTableClient(
       company.as,
-      await createTable(company.as, 'none', [column('t'), column('d', 'decimal')]),
+      await createTable(company.as, 'none', [makeColumn('t'), makeColumn('d', 'decimal')]),
     );
     const { types, rows } = await readExportedFile(emptyTable);
     expect(types).toEqual([
@@ -174,7 +174,7 @@ describe('an export as Parquet', () => {
     const id = await createTable(
       company.as,
       'huge',
-      Array.from({ length: 999 }, (_, at) => column(`c${at}`)),
+      Array.from({ length: 999 }, (_, at) => makeColumn(`c${at}`)),
     );
     const rows = Math.floor(MAX_PARTS / 1000) * 88 + 1;
     await runInCompanyDatabase(company.id, (database) =>

@@ -10,7 +10,7 @@ import { replaceDelays } from '../support/timers.ts';
 import { disturbTunnel, runBeforeNextStatement, runWithLatency } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { createTestQueue, runSweep } from '../uploads/support.ts';
-import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, makeColumn, runInCompanyDatabase } from './support.ts';
 
 /** The number of rows: more than two batches of an export. */
 const ROW_COUNT = 45_000;
@@ -31,7 +31,7 @@ const company = await createProvisionedCompany();
 
 beforeEach(async () => {
   name = `streamed_${++createdCount}`;
-  tableId = await createTable(company.as, name, [column('n', 'integer')]);
+  tableId = await createTable(company.as, name, [makeColumn('n', 'integer')]);
   table = createTableClient(company.as, tableId);
   await runSql(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${ROW_COUNT})`);
 });
@@ -41,7 +41,7 @@ const runSql = (text: string) => runInCompanyDatabase(company.id, (database) => 
 /** Replaces the table by one with the given number of rows of a kilobyte each. */
 async function fillTable(rowCount: number): Promise<void> {
   await table.delete();
-  tableId = await createTable(company.as, `${name}_filled`, [column('n', 'integer'), column('t')]);
+  tableId = await createTable(company.as, `${name}_filled`, [makeColumn('n', 'integer'), makeColumn('t')]);
   table = createTableClient(company.as, tableId);
   const values = `SELECT n, repeat('x', 1000) FROM generate_series(1, ${rowCount}) AS n`;
   await runSql(`INSERT INTO public.${name}_filled (n, t) ${values}`);
@@ -67,16 +67,16 @@ function waitForReader(milliseconds: number): void {
 /** Reads an export that breaks off, and returns the number of bytes it sent. */
 async function readUntilItBreaks(body: ReadableStream<Uint8Array>): Promise<number> {
   const reader = body.getReader();
-  let bytes = 0;
+  let sentBytes = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) throw new Error(`ended well after ${bytes} bytes`);
-      bytes += value.length;
+      if (done) throw new Error(`ended well after ${sentBytes} bytes`);
+      sentBytes += value.length;
     }
   } catch (error) {
     if (error instanceof Error && error.message.startsWith('ended well')) throw error;
-    return bytes;
+    return sentBytes;
   }
 }
 
@@ -202,8 +202,8 @@ describe('an export of a table', () => {
   });
 
   it(`is refused with 429 while ${MAX_CONCURRENT_EXPORTS} others of the company are read`, async () => {
-    const pausedBatch = Promise.withResolvers<void>();
-    const { outcome } = await runBeforeNextStatement(company.id, LATER_BATCH_PATTERN, () => pausedBatch.promise);
+    const batchRelease = Promise.withResolvers<void>();
+    const { outcome } = await runBeforeNextStatement(company.id, LATER_BATCH_PATTERN, () => batchRelease.promise);
     const first = await beginExport();
     const openExports = [];
     for (let count = 1; count < MAX_CONCURRENT_EXPORTS; count += 1) openExports.push(await beginExport());
@@ -213,7 +213,7 @@ describe('an export of a table', () => {
       error: 'RateLimitExceeded',
       message: 'Outras exportações da sua empresa estão em andamento. Tente novamente em 30 segundos.',
     });
-    pausedBatch.resolve();
+    batchRelease.resolve();
     await outcome;
     expect(countRows(await first.response.text())).toBe(ROW_COUNT);
     await first.ended();
@@ -246,7 +246,7 @@ describe('an export whose client does not read for a while', () => {
       const fullExport = await (await beginExport(`?format=${format}`)).response.arrayBuffer();
       const { response, ended } = await beginExport(`?format=${format}`);
       await waitForNoTransaction();
-      const changedTable = { display_name: `${name}_renamed`, columns: [column('n', 'decimal')] };
+      const changedTable = { display_name: `${name}_renamed`, columns: [makeColumn('n', 'decimal')] };
       expect((await table.put(changedTable)).status).toBe(200);
       expect((await table.truncate()).status).toBe(200);
       const exportedBytes = await response.arrayBuffer();

@@ -2,7 +2,7 @@ import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, readRows } from '../uploads/support.ts';
-import { column, createTable, createTableClient, readRaw, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, makeColumn, readRaw, runInCompanyDatabase } from './support.ts';
 
 const SAMPLE_ROWS = [
   { t: 'São Paulo', i: 10, d: 10, b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
@@ -14,13 +14,13 @@ const SAMPLE_ROWS = [
 
 const company = await createProvisionedCompany();
 const tableId = await createTable(company.as, 'exported', [
-  column('t'),
-  column('i', 'integer'),
-  column('d', 'decimal'),
-  column('b', 'boolean'),
-  column('day', 'date'),
-  column('at', 'datetime'),
-  column('__proto__'),
+  makeColumn('t'),
+  makeColumn('i', 'integer'),
+  makeColumn('d', 'decimal'),
+  makeColumn('b', 'boolean'),
+  makeColumn('day', 'date'),
+  makeColumn('at', 'datetime'),
+  makeColumn('__proto__'),
 ]);
 const table = createTableClient(company.as, tableId);
 expect((await table.insert(SAMPLE_ROWS)).status).toBe(201);
@@ -90,7 +90,7 @@ describe('an export of a table', () => {
   });
 
   it('escapes texts that spreadsheets would take for formulas, if requested, but no numbers', async () => {
-    const formulaTableId = await createTable(company.as, 'formulas', [column('t'), column('i', 'integer')]);
+    const formulaTableId = await createTable(company.as, 'formulas', [makeColumn('t'), makeColumn('i', 'integer')]);
     const formulas = createTableClient(company.as, formulaTableId);
     await formulas.insert(['=1', '+1', '-1', '@a', '\ta', '\ra', 'a=1', "'=1", '', null].map((t) => ({ t, i: -1 })));
     const { body } = await formulas.export('?safe=true');
@@ -104,7 +104,7 @@ describe('an export of a table', () => {
     const sourceTableId = await createTable(
       company.as,
       'there',
-      columns.map((name, at) => column(name, types[at])),
+      columns.map((name, at) => makeColumn(name, types[at])),
     );
     const rows = [
       { texto: 'a;b,"c"\r\nd', inteiro: 1, decimal: 1, sim: true, dia: '2024-01-02', quando: '2024-01-02' },
@@ -200,7 +200,7 @@ describe('an export as a workbook', () => {
   });
 
   it('keeps texts unchanged, and escapes formulas if requested', async () => {
-    const textTableId = await createTable(company.as, `sheet_of_${'x'.repeat(40)}`, [column('t')]);
+    const textTableId = await createTable(company.as, `sheet_of_${'x'.repeat(40)}`, [makeColumn('t')]);
     const texts = ['<&>"\'', ' a ', '\u0001_x000D_\ufffe', '=1', '-1', '\ta', '😀', 'a\rb\n'];
     const routes = createTableClient(company.as, textTableId);
     await routes.insert(texts.map((t) => ({ t })));
@@ -210,7 +210,7 @@ describe('an export as a workbook', () => {
   });
 
   it('is refused before it begins if a text in any row is longer than a cell can hold', async () => {
-    const longTableId = await createTable(company.as, 'long_texts', [column('n', 'integer'), column('t')]);
+    const longTableId = await createTable(company.as, 'long_texts', [makeColumn('n', 'integer'), makeColumn('t')]);
     const longTable = createTableClient(company.as, longTableId);
     await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.long_texts (n) SELECT generate_series(1, 20001)`),
@@ -235,7 +235,7 @@ describe('an export as a workbook', () => {
   });
 
   it('is refused with more rows than a sheet can have', async () => {
-    const longTableId = await createTable(company.as, 'too_long', [column('n', 'integer')]);
+    const longTableId = await createTable(company.as, 'too_long', [makeColumn('n', 'integer')]);
     const longTable = createTableClient(company.as, longTableId);
     await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.too_long (n) SELECT generate_series(1, 1048576)`),
@@ -258,7 +258,7 @@ describe('an export of many rows', () => {
   let largeTable: ReturnType<typeof createTableClient>;
 
   beforeAll(async () => {
-    largeTable = createTableClient(company.as, await createTable(company.as, 'large', [column('n', 'integer')]));
+    largeTable = createTableClient(company.as, await createTable(company.as, 'large', [makeColumn('n', 'integer')]));
     await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.large (n) SELECT generate_series(1, ${LARGE_ROW_COUNT})`),
     );
@@ -280,7 +280,7 @@ describe('an export of many rows', () => {
   });
 
   it('is complete when its rows are much larger than their stored size', async () => {
-    const compressedId = await createTable(company.as, 'compressed', [column('n', 'integer'), column('t')]);
+    const compressedId = await createTable(company.as, 'compressed', [makeColumn('n', 'integer'), makeColumn('t')]);
     const compressed = createTableClient(company.as, compressedId);
     const [stored] = await runInCompanyDatabase(company.id, async (database) => {
       await database.execute(
@@ -299,7 +299,7 @@ describe('an export of many rows', () => {
   });
 
   it('is complete when its rows have large values', async () => {
-    const wideTableId = await createTable(company.as, 'wide', [column('n', 'integer'), column('t')]);
+    const wideTableId = await createTable(company.as, 'wide', [makeColumn('n', 'integer'), makeColumn('t')]);
     const wideTable = createTableClient(company.as, wideTableId);
     await runInCompanyDatabase(company.id, (database) =>
       database.execute(`INSERT INTO public.wide (n, t) SELECT n, repeat('"', 1500000) FROM generate_series(1, 7) AS n`),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createProvisionedCompany } from '../support/companies.ts';
-import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, listValues, makeColumn, runInCompanyDatabase } from './support.ts';
 
 const SAMPLE_ROWS = [
   { n: 1, t: 'São Paulo', i: 10, d: 1.5, b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
@@ -14,15 +14,15 @@ const SAMPLE_ROWS = [
 
 const company = await createProvisionedCompany();
 const id = await createTable(company.as, 'filtered', [
-  column('n', 'integer'),
-  column('t'),
-  column('i', 'integer'),
-  column('d', 'decimal'),
-  column('b', 'boolean'),
-  column('day', 'date'),
-  column('at', 'datetime'),
-  column('__proto__'),
-  column('select', 'text'),
+  makeColumn('n', 'integer'),
+  makeColumn('t'),
+  makeColumn('i', 'integer'),
+  makeColumn('d', 'decimal'),
+  makeColumn('b', 'boolean'),
+  makeColumn('day', 'date'),
+  makeColumn('at', 'datetime'),
+  makeColumn('__proto__'),
+  makeColumn('select', 'text'),
 ]);
 const table = createTableClient(company.as, id);
 const rows = SAMPLE_ROWS.map((row) => ({ ...row, select: `x${row.n}` }));
@@ -273,7 +273,7 @@ describe('a filter of rows', () => {
 });
 
 it('a search of rows that takes too long is refused with MANAGED_TABLE_QUERY_TIMEOUT', async () => {
-  const slowTable = createTableClient(company.as, await createTable(company.as, 'slow', [column('t')]));
+  const slowTable = createTableClient(company.as, await createTable(company.as, 'slow', [makeColumn('t')]));
   await runInCompanyDatabase(company.id, (database) =>
     database.query(`ALTER TABLE public.slow RENAME TO "slow$"; CREATE VIEW public.slow AS
       SELECT uuidv7() AS id, pg_sleep(60)::text AS t`),
@@ -303,7 +303,7 @@ describe('the parameter search of the list of rows', () => {
   it('finds nothing in a table without text', async () => {
     const numberTable = createTableClient(
       company.as,
-      await createTable(company.as, 'numbers', [column('n', 'integer')]),
+      await createTable(company.as, 'numbers', [makeColumn('n', 'integer')]),
     );
     await numberTable.insert([{ n: 1 }]);
     expect((await numberTable.rows('?search=1')).body).toMatchObject({ total: 0, records: [] });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, listValues, makeColumn, runInCompanyDatabase } from './support.ts';
 
 let createdCount = 0;
 
 const company = await createProvisionedCompany();
 
-async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
+async function createFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof makeColumn>[]) {
   const name = `indexed_${++createdCount}`;
   const table = createTableClient(company.as, await createTable(company.as, name, columns));
   if (rows.length > 0) expect((await table.insert(rows)).status).toBe(201);
@@ -30,7 +30,7 @@ const makeRandomText = (repeatCount: number) =>
 
 describe('an index', () => {
   it('is created, listed and deleted', async () => {
-    const table = await createFilledTable([{ a: 'x', select: 1 }], column('a'), column('select', 'integer'));
+    const table = await createFilledTable([{ a: 'x', select: 1 }], makeColumn('a'), makeColumn('select', 'integer'));
     expect((await table.indexes()).body).toEqual({ total: 0, quantity: 0, records: [] });
     const first = await table.index(['a']);
     expect(first.status).toBe(201);
@@ -53,7 +53,7 @@ describe('an index', () => {
   const compareById = (firstIndex: { id: string }, other: { id: string }) => firstIndex.id.localeCompare(other.id);
 
   it('cannot be deleted through another table', async () => {
-    const [one, other] = [await createFilledTable([], column('a')), await createFilledTable([], column('a'))];
+    const [one, other] = [await createFilledTable([], makeColumn('a')), await createFilledTable([], makeColumn('a'))];
     const { body } = await one.index(['a']);
     expect((await other.deleteIndex(body.id)).status).toBe(404);
     expect((await one.indexes()).body.total).toBe(1);
@@ -71,25 +71,30 @@ describe('an index', () => {
     [undefined],
   ])('of the columns %j is refused', async (columns) => {
     const names = ['a', 'b', 'c', 'd', 'e'];
-    const table = await createFilledTable([], ...names.map((name) => column(name)));
+    const table = await createFilledTable([], ...names.map((name) => makeColumn(name)));
     const { status, body } = await table.index(columns);
     expect([status, body.details[0].field]).toEqual([422, expect.stringMatching(/^columns/)]);
   });
 
   it('may have up to four columns, and keeps their order', async () => {
     const names = ['d', 'b', 'a', 'c'];
-    const table = await createFilledTable([], ...names.map((name) => column(name)));
+    const table = await createFilledTable([], ...names.map((name) => makeColumn(name)));
     expect(await table.index(names)).toMatchObject({ status: 201, body: { columns: names } });
   });
 
   it('follows renamed columns, and is dropped together with one of its columns only', async () => {
-    const table = await createFilledTable([{ a: 'x', b: 1 }], column('a'), column('b', 'integer'), column('c'));
+    const table = await createFilledTable(
+      [{ a: 'x', b: 1 }],
+      makeColumn('a'),
+      makeColumn('b', 'integer'),
+      makeColumn('c'),
+    );
     await table.index(['a', 'b']);
     await table.index(['c']);
-    const renamedColumns = [{ ...column('a2'), previous_name: 'a' }, column('b', 'decimal'), column('c')];
+    const renamedColumns = [{ ...makeColumn('a2'), previous_name: 'a' }, makeColumn('b', 'decimal'), makeColumn('c')];
     expect((await table.put({ display_name: `renamed_${createdCount}`, columns: renamedColumns })).status).toBe(200);
     expect(listIndexColumns(await table.indexes())).toEqual([['a2', 'b'], ['c']]);
-    expect((await table.put({ columns: [column('a2'), column('c')] })).status).toBe(200);
+    expect((await table.put({ columns: [makeColumn('a2'), makeColumn('c')] })).status).toBe(200);
     expect(listIndexColumns(await table.indexes())).toEqual([['c']]);
   });
 
@@ -97,7 +102,7 @@ describe('an index', () => {
     answer.body.records.map(({ columns }) => columns).toSorted();
 
   it('is refused as the eleventh index, and as busy while another one is built', async () => {
-    const table = await createFilledTable([], column('a'), column('b'));
+    const table = await createFilledTable([], makeColumn('a'), makeColumn('b'));
     for (let count = 0; count < 9; count += 1) expect((await table.index(['a'])).status).toBe(201);
     const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () => table.index(['a']));
     const tenthIndex = await table.index(['b']);
@@ -109,10 +114,10 @@ describe('an index', () => {
   });
 
   it('has the requested columns even if two columns exchange their names meanwhile', async () => {
-    const table = await createFilledTable([{ a: 1, b: 'x' }], column('a', 'integer'), column('b'));
+    const table = await createFilledTable([{ a: 1, b: 'x' }], makeColumn('a', 'integer'), makeColumn('b'));
     const exchangedColumns = [
-      { ...column('b', 'integer'), previous_name: 'a' },
-      { ...column('a'), previous_name: 'b' },
+      { ...makeColumn('b', 'integer'), previous_name: 'a' },
+      { ...makeColumn('a'), previous_name: 'b' },
     ];
     const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, () =>
       table.put({ columns: exchangedColumns }),
@@ -125,10 +130,10 @@ describe('an index', () => {
   });
 
   it('is not created on a table that is deleted meanwhile, nor of another that takes its name', async () => {
-    const table = await createFilledTable([], column('a'));
+    const table = await createFilledTable([], makeColumn('a'));
     const { outcome } = await runBeforeNextStatement(company.id, /CREATE INDEX/, async () => {
       await table.delete();
-      await createTable(company.as, table.name, [column('a')]);
+      await createTable(company.as, table.name, [makeColumn('a')]);
     });
     expect((await table.index(['a'])).status).toBe(404);
     await outcome;
@@ -141,7 +146,7 @@ describe('an index', () => {
   ])(
     'does not block writers while its build waits for transactions that began earlier (%s)',
     async (_when, hasBuildBegun, waitCondition) => {
-      const table = await createFilledTable([{ a: 'x' }], column('a'));
+      const table = await createFilledTable([{ a: 'x' }], makeColumn('a'));
       await runInCompanyDatabase(company.id, async (database) => {
         const buildResult = await database.runInTransaction(async (tx) => {
           const writeRow = () => tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
@@ -167,7 +172,7 @@ describe('an index', () => {
   );
 
   it('is not listed after its build failed, and is dropped when another one is created', async () => {
-    const table = await createFilledTable([{ a: 'x' }, { a: 'x' }], column('a'));
+    const table = await createFilledTable([{ a: 'x' }, { a: 'x' }], makeColumn('a'));
     await runInCompanyDatabase(company.id, async (database) => {
       const BROKEN_INDEX_SQL = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."${table.name}" ("a")`;
       await database.executeOutsideTransaction(BROKEN_INDEX_SQL, 10_000).catch(() => undefined);
@@ -180,7 +185,7 @@ describe('an index', () => {
   });
 
   it('is listed after it was built even if the answer of the database was lost', async () => {
-    const table = await createFilledTable([{ a: 'x' }], column('a'));
+    const table = await createFilledTable([{ a: 'x' }], makeColumn('a'));
     await disturbTunnel(company.id, { statement: 'CREATE INDEX', effect: 'lose_answer' });
     expect(await table.index(['a'])).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
     await expect.poll(async () => (await table.indexes()).body.total).toBe(1);
@@ -195,8 +200,8 @@ describe('a unique index', () => {
         { a: 'x), (y', n: 1 },
         { a: 'z', n: 1 },
       ],
-      column('a'),
-      column('n', 'integer'),
+      makeColumn('a'),
+      makeColumn('n', 'integer'),
     );
     const { status, body } = await table.index(['a', 'n'], true);
     expect([status, body.details]).toEqual([
@@ -207,7 +212,11 @@ describe('a unique index', () => {
   });
 
   it('accepts several nulls, and every other value once', async () => {
-    const table = await createFilledTable([{}, {}, { a: 'x', n: 1 }, { a: 'x' }], column('a'), column('n', 'integer'));
+    const table = await createFilledTable(
+      [{}, {}, { a: 'x', n: 1 }, { a: 'x' }],
+      makeColumn('a'),
+      makeColumn('n', 'integer'),
+    );
     expect((await table.index(['a', 'n'], true)).status).toBe(201);
     expect((await table.insert([{}, { a: 'x' }, { a: 'x', n: 2 }])).status).toBe(201);
     const duplicateError = {
@@ -223,7 +232,12 @@ describe('a unique index', () => {
 
   it('shows the value that it refuses as rows show it', async () => {
     const row = { a: 'x, t', b: true, d: '2030-01-01T00:00:00Z', n: '1.50' };
-    const columns = [column('a'), column('b', 'boolean'), column('d', 'datetime'), column('n', 'decimal')];
+    const columns = [
+      makeColumn('a'),
+      makeColumn('b', 'boolean'),
+      makeColumn('d', 'datetime'),
+      makeColumn('n', 'decimal'),
+    ];
     const table = await createFilledTable([row, row, { b: false }], ...columns);
     const value = 'x, t, true, 2030-01-01T00:00:00.000Z, 1.5';
     const refusedAnswer = await table.index(['a', 'b', 'd', 'n'], true);
@@ -240,15 +254,15 @@ describe('a unique index', () => {
   });
 
   it('names columns called like SQL keywords when it refuses a row', async () => {
-    const table = await createFilledTable([{ select: 'x' }], column('select'));
+    const table = await createFilledTable([{ select: 'x' }], makeColumn('select'));
     await table.index(['select'], true);
     expect((await table.insert([{ select: 'x' }])).body.details).toEqual({ columns: ['select'], value: 'x' });
   });
 
   it('prevents a conversion that would make two values equal', async () => {
-    const table = await createFilledTable([{ a: '1' }, { a: '1.0' }], column('a'));
+    const table = await createFilledTable([{ a: '1' }, { a: '1.0' }], makeColumn('a'));
     await table.index(['a'], true);
-    const { status, body } = await table.put({ columns: [column('a', 'decimal')] });
+    const { status, body } = await table.put({ columns: [makeColumn('a', 'decimal')] });
     expect([status, body.details]).toEqual([
       422,
       [expect.objectContaining({ field: 'columns.0.type', message: expect.stringMatching(/"a".*: 1$/) })],
@@ -264,8 +278,8 @@ describe('a value that is too long for an index', () => {
         { a: 'x', b: 'y' },
         { a: makeRandomText(1), b: makeRandomText(8) },
       ],
-      column('a'),
-      column('b'),
+      makeColumn('a'),
+      makeColumn('b'),
     );
     const { records } = (await table.rows()).body;
     const { status, body } = await table.index(['a', 'b']);
@@ -277,7 +291,7 @@ describe('a value that is too long for an index', () => {
   it('prevents the index, and is reported with its row, if it is too long for any index', async () => {
     const table = await createFilledTable(
       [{ a: 'x' }, { a: makeRandomText(40) }, { a: makeRandomText(8) }],
-      column('a'),
+      makeColumn('a'),
     );
     const { records } = (await table.rows()).body;
     const { status, body } = await table.index(['a']);
@@ -286,7 +300,7 @@ describe('a value that is too long for an index', () => {
   });
 
   it('is refused with its row and field in an insert, if it is too long for any index', async () => {
-    const table = await createFilledTable([{ a: 'x' }], column('a'), column('b'));
+    const table = await createFilledTable([{ a: 'x' }], makeColumn('a'), makeColumn('b'));
     await table.index(['a']);
     const refusedAnswer = await table.insert([
       { b: makeRandomText(80) },
@@ -300,7 +314,7 @@ describe('a value that is too long for an index', () => {
   });
 
   it('is refused in a row that is inserted or updated', async () => {
-    const table = await createFilledTable([{ a: 'x' }], column('a'), column('b'));
+    const table = await createFilledTable([{ a: 'x' }], makeColumn('a'), makeColumn('b'));
     await table.index(['a']);
     const longValue = makeRandomText(8);
     const refusedAnswer = await table.insert([{ b: makeRandomText(20) }, { a: 'y' }, { b: 'z', a: longValue }]);

@@ -5,7 +5,7 @@ import { openControlDb } from '../../src/db/client.ts';
 import { ensureDatabase, takeLease } from '../../src/modules/managed-database/store.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
-import { column, createTable } from './support.ts';
+import { createTable, makeColumn } from './support.ts';
 
 const PROVISION_PATH = '/v1/managed-tables/provision';
 
@@ -42,7 +42,9 @@ describe('the provisioning of a company’s database', () => {
       expect(answer.status).toBe(404);
       expect(answer.body.error).toBe('Tabela não encontrada.');
     }
-    const created = await as.post('/v1/managed-tables', { json: { display_name: 'sales', columns: [column('a')] } });
+    const created = await as.post('/v1/managed-tables', {
+      json: { display_name: 'sales', columns: [makeColumn('a')] },
+    });
     expect(created.status).toBe(400);
     expect(created.body.error_code).toBe('MANAGED_DATABASE_NOT_PROVISIONED');
     expect(created.body.error).toMatch(/não está provisionado/);
@@ -140,7 +142,7 @@ describe('the provisioning of a company’s database', () => {
     expect(await selectPassword()).toStrictEqual(storedPassword);
     expect(secondAnswer.body).toStrictEqual(first.body);
     expect(await listProjects(company.id)).toHaveLength(1);
-    await createTable(company.as, 'works', [column('a')]);
+    await createTable(company.as, 'works', [makeColumn('a')]);
   });
 
   it('answers 503 in Portuguese while Neon fails, and succeeds afterwards', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel, runBeforeNextStatement, runEachBeforeStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, listValues, makeColumn, runInCompanyDatabase } from './support.ts';
 
 let createdCount = 0;
 
@@ -10,7 +10,7 @@ const company = await createProvisionedCompany();
 async function createFilledTable(type: string, values: unknown[]) {
   const table = createTableClient(
     company.as,
-    await createTable(company.as, `raced_${++createdCount}`, [column('v', type)]),
+    await createTable(company.as, `raced_${++createdCount}`, [makeColumn('v', type)]),
   );
   expect((await table.insert(values.map((v) => ({ v })))).status).toBe(201);
   const { body } = await table.rows();
@@ -24,7 +24,7 @@ describe('a row that is updated while its column is converted', () => {
   it.each([1.5, '1e300'])('keeps %s exactly, and the conversion that comes after it is refused', async (value) => {
     const table = await createFilledTable('decimal', [1]);
     const { outcome } = await runBeforeStatement(/UPDATE "public"/, () =>
-      table.put({ columns: [column('v', 'integer')] }),
+      table.put({ columns: [makeColumn('v', 'integer')] }),
     );
     expect((await table.updateRow(table.rowId, { v: value })).status).toBe(200);
     expect((await outcome).status).toBe(422);
@@ -34,7 +34,7 @@ describe('a row that is updated while its column is converted', () => {
   it('is refused when the conversion comes first', async () => {
     const table = await createFilledTable('decimal', [1]);
     const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, () =>
-      table.put({ columns: [column('v', 'integer')] }),
+      table.put({ columns: [makeColumn('v', 'integer')] }),
     );
     const updated = await table.updateRow(table.rowId, { v: 1.5 });
     expect((await outcome).status).toBe(200);
@@ -60,7 +60,9 @@ describe('a row that is updated while its column is converted', () => {
 
 it('rows that are inserted while their column is converted are validated against the converted column, never rounded', async () => {
   const table = await createFilledTable('decimal', [1]);
-  const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
+  const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, () =>
+    table.put({ columns: [makeColumn('v', 'integer')] }),
+  );
   const insertionAnswer = await table.insert([{ v: 1.5 }]);
   expect((await outcome).status).toBe(200);
   expect(insertionAnswer).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
@@ -71,7 +73,7 @@ describe('rows of a table whose columns change during the request', () => {
   const makeColumnChanges = (table: { put(json: unknown): Promise<{ status: number }> }, changeCount: number) =>
     Array.from({ length: changeCount }, (_, index) => () => {
       const [from, to] = [`v${index || ''}`, `v${index + 1}`];
-      return table.put({ columns: [{ ...column(to, 'integer'), previous_name: from }] });
+      return table.put({ columns: [{ ...makeColumn(to, 'integer'), previous_name: from }] });
     });
 
   it.each([
@@ -114,7 +116,7 @@ it('rows that are inserted while their table is deleted are not inserted into an
   let successorId = '';
   const { outcome } = await runBeforeStatement(/FOR KEY SHARE/, async () => {
     await table.delete();
-    successorId = await createTable(company.as, body.display_name, [column('v', 'integer')]);
+    successorId = await createTable(company.as, body.display_name, [makeColumn('v', 'integer')]);
   });
   expect((await table.insert([{ v: 2 }])).status).toBe(404);
   await outcome;
@@ -133,13 +135,13 @@ describe('the row count of a table', () => {
     ['inserted', /COMMIT/],
   ])('is exact when rows are %s and other rows are written before %s', async (writeKind, statement) => {
     const table = await createFilledTable('integer', [1, 2, 3]);
-    const [one, two] = (await table.rows()).body.records;
+    const [firstRow, secondRow] = (await table.rows()).body.records;
     const writeRows = async () => [
       (await table.insert([{ v: 4 }, { v: 5 }])).status,
-      (await table.deleteRow(two.id)).status,
+      (await table.deleteRow(secondRow.id)).status,
     ];
     const { outcome } = await runBeforeStatement(statement, writeRows);
-    const { status } = writeKind === 'inserted' ? await table.insert([{ v: 6 }]) : await table.deleteRow(one.id);
+    const { status } = writeKind === 'inserted' ? await table.insert([{ v: 6 }]) : await table.deleteRow(firstRow.id);
     expect([status, ...(await outcome)]).toStrictEqual([writeKind === 'inserted' ? 201 : 204, 201, 204]);
     const remainingNumbers = writeKind === 'inserted' ? [1, 3, 4, 5, 6] : [3, 4, 5];
     const answer = await table.rows();
@@ -180,7 +182,7 @@ describe('rows that are inserted while their table is renamed', () => {
 });
 
 it('the creation of a table is refused when another table of the same name is created at the same moment', async () => {
-  const json = { display_name: `contested_${++createdCount}`, columns: [column('v')] };
+  const json = { display_name: `contested_${++createdCount}`, columns: [makeColumn('v')] };
   const createTableNow = () => company.as.post('/v1/managed-tables', { json });
   const { outcome } = await runBeforeStatement(/INSERT INTO console\.managed_tables/, createTableNow);
   const lateAnswer = await createTableNow();
@@ -196,7 +198,9 @@ describe('rows that are read while the columns of the table change', () => {
     ['text', 'boolean', 'true', true],
   ])('are complete and converted from %s to %s', async (from, to, value, convertedValue) => {
     const table = await createFilledTable(from, [value]);
-    const { outcome } = await runBeforeStatement(/AS MATERIALIZED/, () => table.put({ columns: [column('v', to)] }));
+    const { outcome } = await runBeforeStatement(/AS MATERIALIZED/, () =>
+      table.put({ columns: [makeColumn('v', to)] }),
+    );
     const answer = await table.rows();
     expect((await outcome).status).toBe(200);
     expect(answer).toMatchObject({ status: 200, body: { total: 1 } });
@@ -206,7 +210,7 @@ describe('rows that are read while the columns of the table change', () => {
   it('have the new column names', async () => {
     const table = await createFilledTable('integer', [7]);
     const renameColumn = () =>
-      table.put({ display_name: `renamed_${createdCount}`, columns: [{ ...column('w'), previous_name: 'v' }] });
+      table.put({ display_name: `renamed_${createdCount}`, columns: [{ ...makeColumn('w'), previous_name: 'v' }] });
     const { outcome } = await runBeforeStatement(/AS MATERIALIZED/, renameColumn);
     const answer = await table.rows();
     expect((await outcome).status).toBe(200);

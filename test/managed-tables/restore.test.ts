@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, listValues, makeColumn, runInCompanyDatabase } from './support.ts';
 
 const TABLES_PATH = '/v1/managed-tables';
-const TABLE_COLUMNS = [column('a', 'integer', false), column('b')];
+const TABLE_COLUMNS = [makeColumn('a', 'integer', false), makeColumn('b')];
 
 let createdCount = 0;
 const company = await createProvisionedCompany();
@@ -52,7 +52,7 @@ describe('a deleted table', () => {
 
   it('is not restored while another table or view has its name', async () => {
     const { name, routes, before } = await createDeletedTable();
-    const other = createTableClient(company.as, await createTable(company.as, name, [column('c')]));
+    const other = createTableClient(company.as, await createTable(company.as, name, [makeColumn('c')]));
     const refusedAnswer = await routes.restore();
     expect([refusedAnswer.status, refusedAnswer.body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
     await other.put({ display_name: `${name}_outra` });

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { expect, it, vi } from 'vitest';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { countOpenedConnections, runWithLatency } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues } from './support.ts';
+import { createTable, createTableClient, listValues, makeColumn } from './support.ts';
 
 /** The simulated latency: long enough for parallel requests to overlap, even on a busy machine. */
 const LATENCY_MS = 100;
@@ -12,7 +12,7 @@ const company = await createProvisionedCompany();
 const runWithDatabaseLatency = <T>(work: () => Promise<T>) => runWithLatency(company.id, LATENCY_MS, work);
 
 async function createNumberedTable(name: string, rowCount: number) {
-  const id = await createTable(company.as, name, [column('n', 'integer'), column('m')]);
+  const id = await createTable(company.as, name, [makeColumn('n', 'integer'), makeColumn('m')]);
   const table = createTableClient(company.as, id);
   await table.insert(Array.from({ length: rowCount }, (_, index) => ({ n: index + 1, m: 'x' })));
   return table;
@@ -61,13 +61,13 @@ it('a change of columns takes as many round trips for a hundred columns as for o
     const id = await createTable(
       company.as,
       `far_columns_${count}`,
-      names.map((name) => column(name)),
+      names.map((name) => makeColumn(name)),
     );
     const table = createTableClient(company.as, id);
     expect((await table.insert([Object.fromEntries(names.map((name, index) => [name, `${index}`]))])).status).toBe(201);
     // Each gets the name and the type of its neighbour, and a value.
     const columns = names.map((name, index) => ({
-      ...column(
+      ...makeColumn(
         names[(index + 1) % count] === name ? 'other' : (names[(index + 1) % count] as string),
         'integer',
         false,
@@ -106,32 +106,37 @@ it('reading requests use one pooled connection, and writing requests one direct 
 
 it('a page of rows shows the current table, even if the isolate has cached an older version', async () => {
   const table = await createNumberedTable('known_before', 4);
-  const page = (query = '?per_page=3&page=2') => table.rows(query);
-  expect(listValues(await page(), 'n')).toEqual([4]);
+  const readPage = (query = '?per_page=3&page=2') => table.rows(query);
+  expect(listValues(await readPage(), 'n')).toEqual([4]);
 
   // Counted from the nearer end, other rows are wanted when there are more.
   await table.insert([{ n: 5 }, { n: 6 }, { n: 7 }, { n: 8 }]);
-  const grownPage = await page();
+  const grownPage = await readPage();
   expect(listValues(grownPage, 'n')).toEqual([4, 5, 6]);
   expect(grownPage.body.total).toBe(8);
 
   const putColumns = (newColumns: unknown[]) => table.put({ columns: newColumns });
-  await putColumns([column('n', 'decimal'), column('m'), column('added')]);
-  expect((await page()).body.records[0]).toEqual({ id: expect.any(String), n: expect.anything(), m: 'x', added: null });
-  expect((await page('?sort_by=added')).status).toBe(200);
-  await putColumns([column('m'), column('added')]);
-  expect((await page()).body.records[0]).toEqual({ id: expect.any(String), m: 'x', added: null });
-  expect((await page('?sort_by=n')).status).toBe(422);
+  await putColumns([makeColumn('n', 'decimal'), makeColumn('m'), makeColumn('added')]);
+  expect((await readPage()).body.records[0]).toEqual({
+    id: expect.any(String),
+    n: expect.anything(),
+    m: 'x',
+    added: null,
+  });
+  expect((await readPage('?sort_by=added')).status).toBe(200);
+  await putColumns([makeColumn('m'), makeColumn('added')]);
+  expect((await readPage()).body.records[0]).toEqual({ id: expect.any(String), m: 'x', added: null });
+  expect((await readPage('?sort_by=n')).status).toBe(422);
 
   expect((await table.put({ display_name: 'known_after' })).status).toBe(200);
-  expect((await page()).body.records).toHaveLength(3);
+  expect((await readPage()).body.records).toHaveLength(3);
   // Another table under the name that it had.
   const other = await createNumberedTable('known_before', 1);
-  expect((await page()).body.total).toBe(8);
+  expect((await readPage()).body.total).toBe(8);
   expect((await other.rows()).body.total).toBe(1);
 
   await table.truncate();
-  expect((await page()).body).toMatchObject({ total: 0, records: [] });
+  expect((await readPage()).body).toMatchObject({ total: 0, records: [] });
   await table.delete();
-  expect((await page()).status).toBe(404);
+  expect((await readPage()).status).toBe(404);
 });

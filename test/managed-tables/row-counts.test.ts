@@ -3,18 +3,18 @@ import type { TenantTx } from '../../src/tenant-sql/client.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob } from '../uploads/staged-job.ts';
-import { column, createTable, createTableClient, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, makeColumn, runInCompanyDatabase } from './support.ts';
 
 let id: string;
 let name: string;
 let table: ReturnType<typeof createTableClient>;
-let createdCount = 0;
+let tableCount = 0;
 
 const company = await createProvisionedCompany();
 
 beforeEach(async () => {
-  name = `counted_${++createdCount}`;
-  id = await createTable(company.as, name, [column('n', 'integer')]);
+  name = `counted_${++tableCount}`;
+  id = await createTable(company.as, name, [makeColumn('n', 'integer')]);
   table = createTableClient(company.as, id);
 });
 
@@ -115,7 +115,7 @@ describe('rows of one table', () => {
     await insertNumbers(0);
     await runDuringInsert(() => insertNumbers(1, 2));
     for (const n of [0, -1]) await table.deleteRow(await findRowId(n));
-    const { status } = await table.put({ columns: [column('n', 'integer'), column('m', 'integer', false)] });
+    const { status } = await table.put({ columns: [makeColumn('n', 'integer'), makeColumn('m', 'integer', false)] });
     expect(status).toBe(422);
   });
 });

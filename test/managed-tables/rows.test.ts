@@ -2,25 +2,25 @@ import { describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { column, createTable, createTableClient, listValues, runInCompanyDatabase } from './support.ts';
+import { createTable, createTableClient, listValues, makeColumn, runInCompanyDatabase } from './support.ts';
 
 const UUID_V7_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 let createdCount = 0;
 
 const company = await createProvisionedCompany();
 
-const createFreshTable = async (...columns: ReturnType<typeof column>[]) =>
+const createFreshTable = async (...columns: ReturnType<typeof makeColumn>[]) =>
   createTableClient(company.as, await createTable(company.as, `t${++createdCount}`, columns));
 
 describe('the insertion of rows', () => {
   it('keeps values of every type exactly, at their limits and in their order', async () => {
     const table = await createFreshTable(
-      column('t'),
-      column('i', 'integer'),
-      column('d', 'decimal'),
-      column('b', 'boolean'),
-      column('day', 'date'),
-      column('at', 'datetime'),
+      makeColumn('t'),
+      makeColumn('i', 'integer'),
+      makeColumn('d', 'decimal'),
+      makeColumn('b', 'boolean'),
+      makeColumn('day', 'date'),
+      makeColumn('at', 'datetime'),
     );
     const rows = [
       {
@@ -69,7 +69,11 @@ describe('the insertion of rows', () => {
   });
 
   it('accepts the values that it returned', async () => {
-    const table = await createFreshTable(column('i', 'integer'), column('d', 'decimal'), column('at', 'datetime'));
+    const table = await createFreshTable(
+      makeColumn('i', 'integer'),
+      makeColumn('d', 'decimal'),
+      makeColumn('at', 'datetime'),
+    );
     const at = '2024-01-31T00:00:00.000001Z';
     await table.insert([
       { i: '9007199254740993', d: '0.10000000000000000001', at },
@@ -87,9 +91,9 @@ describe('the insertion of rows', () => {
 
   it('keeps every digit of a JSON number', async () => {
     const id = await createTable(company.as, 'digits', [
-      column('i', 'integer'),
-      column('d', 'decimal'),
-      column('t', 'text'),
+      makeColumn('i', 'integer'),
+      makeColumn('d', 'decimal'),
+      makeColumn('t', 'text'),
     ]);
     const body =
       '{"rows":[{"i":9223372036854775807,"d":0.1234567890123456789},{"i":9007199254740993,"d":1e20},{"d":1e-400}]}';
@@ -108,7 +112,7 @@ describe('the insertion of rows', () => {
   });
 
   it('names fields without lone surrogates in its error', async () => {
-    const table = await createFreshTable(column('t'));
+    const table = await createFreshTable(makeColumn('t'));
     const refusedAnswer = await table.insert([{ 'half \ud83d': 1, t: 'half \ud83d' }]);
     expect(refusedAnswer.status).toBe(422);
     expect(refusedAnswer.body.details).toMatchObject([
@@ -118,7 +122,7 @@ describe('the insertion of rows', () => {
   });
 
   it('reports each value that does not fit its column, with its row, and inserts nothing', async () => {
-    const table = await createFreshTable(column('a', 'integer', false), column('b', 'date'));
+    const table = await createFreshTable(makeColumn('a', 'integer', false), makeColumn('b', 'date'));
     const refusedAnswer = await table.insert([
       { a: 1 },
       { a: null, b: '2024-02-30' },
@@ -153,14 +157,14 @@ describe('the insertion of rows', () => {
   });
 
   it('reports at most 100 problems', async () => {
-    const table = await createFreshTable(column('a', 'integer'));
+    const table = await createFreshTable(makeColumn('a', 'integer'));
     const refusedAnswer = await table.insert(Array.from({ length: 200 }, () => ({ a: 'x' })));
     expect(refusedAnswer.body.details).toHaveLength(100);
     expect(refusedAnswer.body.details[99].row).toBe(99);
   });
 
   it('accepts 10,000 rows in their order, and refuses 10,001 rows, no rows, and a value that is not a list', async () => {
-    const table = await createFreshTable(column('n', 'integer'));
+    const table = await createFreshTable(makeColumn('n', 'integer'));
     const rows = Array.from({ length: 10_001 }, (_, n) => ({ n }));
     expect((await table.insert(rows)).status).toBe(422);
     expect((await table.insert(rows.slice(0, 10_000))).body).toStrictEqual({ inserted: 10_000 });
@@ -176,7 +180,7 @@ describe('the insertion of rows', () => {
   });
 
   it('writes rows that need several statements in their order, and writes all or none of them', async () => {
-    const table = await createFreshTable(column('n', 'integer'), column('t'));
+    const table = await createFreshTable(makeColumn('n', 'integer'), makeColumn('t'));
     expect((await table.index(['n'], true)).status).toBe(201);
     const rows = Array.from({ length: 500 }, (_, n) => ({ n, t: 'x'.repeat(10_000) }));
     expect((await table.insert([...rows, { n: 0 }])).status).toBe(409);
@@ -186,7 +190,7 @@ describe('the insertion of rows', () => {
   });
 
   it('refuses nested values, too many fields and too long names with short errors', async () => {
-    const table = await createFreshTable(column('t'));
+    const table = await createFreshTable(makeColumn('t'));
     const members = Object.fromEntries(Array.from({ length: 2_001 }, (_, n) => [`x${n}`, 1]));
     const refusedAnswer = await table.insert([{ t: [{ a: 1 }] }, members, { ['é'.repeat(5_000)]: 1 }, 7]);
     expect(refusedAnswer.status).toBe(422);
@@ -199,14 +203,14 @@ describe('the insertion of rows', () => {
   });
 
   it('accepts a body of nearly 10 MiB, and refuses a larger one with 413', async () => {
-    const table = await createFreshTable(column('t'));
+    const table = await createFreshTable(makeColumn('t'));
     expect((await table.insert([{ t: 'x'.repeat(10 * 1024 * 1024 - 100) }])).status).toBe(201);
     expect((await table.insert([{ t: 'x'.repeat(10 * 1024 * 1024) }])).status).toBe(413);
     expect((await table.get()).body.row_count).toBe(1);
   });
 
   it('writes rows with large values one insert at a time in an isolate', async () => {
-    const [table, other] = [await createFreshTable(column('t')), await createFreshTable(column('t'))];
+    const [table, other] = [await createFreshTable(makeColumn('t')), await createFreshTable(makeColumn('t'))];
     const largeRows = [{ t: 'x'.repeat(1024 * 1024) }];
     let secondInsert: Promise<ApiResponse> | undefined;
     const count = async () => (await other.get()).body.row_count;
@@ -223,7 +227,7 @@ describe('the insertion of rows', () => {
   });
 
   it('refuses large values with 503 while as many other inserts wait as fit into memory', async () => {
-    const table = await createFreshTable(column('t'));
+    const table = await createFreshTable(makeColumn('t'));
     const largeRows = [{ t: 'x'.repeat(1024 * 1024) }];
     let pendingInserts: Promise<ApiResponse>[] = [];
     const { outcome } = await runBeforeNextStatement(company.id, /INSERT INTO "public"/, async () => {
@@ -238,7 +242,7 @@ describe('the insertion of rows', () => {
   });
 
   it('refuses malformed JSON, another content type and a body that is no object', async () => {
-    const id = await createTable(company.as, 'malformed', [column('a')]);
+    const id = await createTable(company.as, 'malformed', [makeColumn('a')]);
     const sendBody = (body: string, type = 'application/json') =>
       company.as.post(`/v1/managed-tables/${id}/data`, { body, headers: { 'content-type': type } });
     expect(await sendBody('{"rows": [')).toMatchObject({
@@ -253,16 +257,16 @@ describe('the insertion of rows', () => {
 
 describe('the update and the deletion of a row', () => {
   it('changes only the given fields, and returns the row', async () => {
-    const table = await createFreshTable(column('a'), column('b', 'decimal'));
+    const table = await createFreshTable(makeColumn('a'), makeColumn('b', 'decimal'));
     await table.insert([{ a: 'one', b: '1.10' }, { a: 'two' }]);
-    const [{ id }, other] = (await table.rows()).body.records;
+    const [{ id }, otherRow] = (await table.rows()).body.records;
     expect(await table.updateRow(id, { b: '2.5' })).toMatchObject({ status: 200, body: { id, a: 'one', b: 2.5 } });
     expect((await table.updateRow(id.toUpperCase(), { a: null })).body).toStrictEqual({ id, a: null, b: 2.5 });
-    expect((await table.rows()).body.records[1]).toStrictEqual(other);
+    expect((await table.rows()).body.records[1]).toStrictEqual(otherRow);
   });
 
   it('refuses an empty change, unknown fields, id, wrong values and null in columns that are not nullable', async () => {
-    const table = await createFreshTable(column('a', 'integer', false));
+    const table = await createFreshTable(makeColumn('a', 'integer', false));
     await table.insert([{ a: 1 }]);
     const [{ id }] = (await table.rows()).body.records;
     for (const [changes, field] of [
@@ -283,7 +287,7 @@ describe('the update and the deletion of a row', () => {
   });
 
   it('answers 404 for unknown rows, whatever their id looks like', async () => {
-    const table = await createFreshTable(column('a'));
+    const table = await createFreshTable(makeColumn('a'));
     await table.insert([{ a: 'x' }]);
     const [{ id }] = (await table.rows()).body.records;
     for (const rowId of [crypto.randomUUID(), 'x', '1', "'%20OR%20'1'='1", '%00', id.slice(0, 35)]) {
@@ -302,7 +306,7 @@ describe('the update and the deletion of a row', () => {
 
 describe('the list of rows', () => {
   it('is sorted with nulls last and ties by insertion, in both directions and on every page', async () => {
-    const table = await createFreshTable(column('n', 'integer'), column('c0'));
+    const table = await createFreshTable(makeColumn('n', 'integer'), makeColumn('c0'));
     const numbers = [3, null, 1, 3, null, 2, 1];
     await table.insert(numbers.map((n, index) => ({ n, c0: `r${index}` })));
     const readOrder = async (sortBy: string) => {
@@ -337,7 +341,7 @@ describe('the list of rows', () => {
     'sort_by=',
     'sort_by=n%3BDROP',
   ])('refuses %s', async (query) => {
-    const table = await createFreshTable(column('n', 'integer'));
+    const table = await createFreshTable(makeColumn('n', 'integer'));
     const refusedAnswer = await table.rows(`?${query}`);
     expect(refusedAnswer.status).toBe(422);
     expect(refusedAnswer.body.details).toStrictEqual([
@@ -346,7 +350,7 @@ describe('the list of rows', () => {
   });
 
   it('is refused when a page is too large for one answer, and answered in smaller pages', async () => {
-    const table = await createFreshTable(column('t'));
+    const table = await createFreshTable(makeColumn('t'));
     const rows = [{ t: 'é'.repeat(2_000_000) }, { t: 'x'.repeat(4_000_000) }];
     for (let batchNumber = 0; batchNumber < 3; batchNumber++) await table.insert(rows);
     const refusedAnswer = await table.rows();
@@ -358,7 +362,7 @@ describe('the list of rows', () => {
   });
 
   it('is refused, as are updates and conditional deletes, when a single row is too large', async () => {
-    const table = await createFreshTable(column('n', 'integer'), column('t'), column('u'));
+    const table = await createFreshTable(makeColumn('n', 'integer'), makeColumn('t'), makeColumn('u'));
     await table.insert([{ n: 1, t: 'x', u: 'x' }]);
     const [{ id }] = (await table.rows()).body.records;
     const GROW_SQL = `UPDATE public.t${createdCount} SET t = repeat('x', 9000000), u = repeat('x', 9000000)`;
@@ -379,7 +383,7 @@ describe('the list of rows', () => {
 });
 
 it('a page of rows has the first 50 rows by default', async () => {
-  const table = await createFreshTable(column('n', 'integer'));
+  const table = await createFreshTable(makeColumn('n', 'integer'));
   await table.insert(Array.from({ length: 51 }, (_, n) => ({ n })));
   const answer = await table.rows('?sort_by=n ASC');
   expect([answer.body.total, answer.body.quantity]).toEqual([51, 50]);

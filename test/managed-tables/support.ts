@@ -10,7 +10,7 @@ const TABLES_PATH = '/v1/managed-tables';
 export type ColumnInput = { name: string; display_name: string; type: string; nullable: boolean };
 
 /** Makes the input for a nullable column. */
-export const column = (name: string, type = 'text', nullable = true): ColumnInput => ({
+export const makeColumn = (name: string, type = 'text', nullable = true): ColumnInput => ({
   name,
   display_name: name,
   type,

@@ -9,13 +9,13 @@ const RESERVED_NAME_BYTES = 300;
 let token = '';
 
 /** The most costly bodies of 1 MiB, at every route that takes JSON: as the whole body, and at the last path of a value. */
-export const BODY_CASES: MemoryCase[] = COSTLY_VALUES.map(([title, json]) => ({
+export const BODY_CASES: MemoryCase[] = COSTLY_VALUES.map(([title, makeJson]) => ({
   name: `bodies of 1 MiB of ${title}, at every route`,
   prepare: async (system) => {
     token = await system.logIn();
   },
   run: async (system) => {
-    const costlyJson = json(BODY_BYTES - RESERVED_NAME_BYTES);
+    const costlyJson = makeJson(BODY_BYTES - RESERVED_NAME_BYTES);
     for (const route of await listRoutes(system)) {
       const paths = [...route.bodyPaths.values()];
       for (const path of [paths[0], paths.at(-1)]) {

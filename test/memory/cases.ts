@@ -88,7 +88,8 @@ function makeExecutionCase(name: string, sql: string, widgetCount: number): Memo
   ];
 }
 
-const makeRows = <T>(count: number, row: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => row(n));
+const makeRows = <T>(count: number, makeRow: (n: number) => T): T[] =>
+  Array.from({ length: count }, (_, n) => makeRow(n));
 
 const SMALL_COLUMNS = makeRows(100, (n) => `c${n}`);
 
@@ -114,26 +115,26 @@ const makeRowsBody = (rows: object[]) => new Blob([JSON.stringify({ rows })], { 
 /**
  * Makes a case that inserts rows. The body is made in advance, as this process would otherwise miss that a connection is closed.
  */
-function makeInsertCase(name: string, rows: () => object[]): MemoryCase {
+function makeInsertCase(name: string, makeRowsToSend: () => object[]): MemoryCase {
   let body: Blob;
   return {
     name: `inserting ${name}`,
     prepare: async (system) => {
       await prepareTables(system);
-      body = makeRowsBody(rows());
+      body = makeRowsBody(makeRowsToSend());
     },
     run: (system, runNumber) => system.call('POST', makeRowsPath(runNumber), body),
   };
 }
 
 /** Makes a case that inserts rows under an idempotency key, for which the body is read before the caller is authorized. */
-function makeIdempotentInsertCase(name: string, rows: () => object[]): MemoryCase {
+function makeIdempotentInsertCase(name: string, makeRowsToSend: () => object[]): MemoryCase {
   let body: Blob;
   return {
     name: `inserting once ${name}`,
     prepare: async (system) => {
       await prepareTables(system);
-      body = makeRowsBody(rows());
+      body = makeRowsBody(makeRowsToSend());
     },
     run: async ({ baseUrl, logIn }, runNumber) => {
       const headers = {
@@ -148,8 +149,8 @@ function makeIdempotentInsertCase(name: string, rows: () => object[]): MemoryCas
 }
 
 /** Makes a case of rows that are all refused, which must not need more memory. */
-function makeRefusedInsertCase(name: string, rows: () => object[]): MemoryCase {
-  const { prepare, run } = makeInsertCase(name, rows);
+function makeRefusedInsertCase(name: string, makeRowsToSend: () => object[]): MemoryCase {
+  const { prepare, run } = makeInsertCase(name, makeRowsToSend);
   return {
     name: `refusing ${name}`,
     ...(prepare && { prepare }),

@@ -3,31 +3,31 @@ import { formatKeyCacheName, toCachedPrincipal } from '../../src/modules/service
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 
 /** Makes a text of the given length, different for each number. */
-const id = (kind: string, n: number, length = 24): string => `${kind}${n}`.padEnd(length, '0');
+const makeId = (kind: string, n: number, length = 24): string => `${kind}${n}`.padEnd(length, '0');
 
 /** Makes the control database's record of a service account's key; ten accounts share a company. */
 function makeKeyRecord(n: number) {
   const company = Math.floor(n / 10);
-  const companySlug = id('company', company, 16);
-  const accountId = id('b', company);
+  const companySlug = makeId('company', company, 16);
+  const accountId = makeId('b', company);
   const key = {
-    id: id('c', n),
-    accessKey: `sa_${companySlug}_${accountId}_${id('k', n, 20)}`,
-    companyId: id('a', company),
+    id: makeId('c', n),
+    accessKey: `sa_${companySlug}_${accountId}_${makeId('k', n, 20)}`,
+    companyId: makeId('a', company),
     companySlug,
     suspendedAt: null,
     endRequestedAt: null,
     deletesAt: null,
-    serviceAccountId: id('d', n),
+    serviceAccountId: makeId('d', n),
     accountId,
     name: `robot ${n}`,
-    salt: id('s', n, 22),
+    salt: makeId('s', n, 22),
     derivationVersion: 1,
-    secretDigest: id('e', n, 64),
+    secretDigest: makeId('e', n, 64),
     expiresAt: 1e13 + n,
     lastUsedAt: 1e12 + n,
   };
-  const groupId = id('f', company);
+  const groupId = makeId('f', company);
   const access = {
     groups: [{ id: groupId, roles: [] }],
     policies: [{ groupId, policyId: getManagedPolicyByName('FullAdmin').id, document: null }],

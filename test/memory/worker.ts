@@ -56,9 +56,9 @@ export default {
   ...worker,
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
-    const route = TEST_ROUTES[pathname];
-    return route
-      ? Response.json(await route(searchParams, env))
+    const handleRoute = TEST_ROUTES[pathname];
+    return handleRoute
+      ? Response.json(await handleRoute(searchParams, env))
       : runCollecting(() => worker.fetch(request, env, execution));
   },
 };

@@ -410,8 +410,8 @@ describe('an OAuth client with a metadata document', () => {
     ],
     ['is a list', () => []],
     ['has ten megabytes', (address: string) => ({ ...makeValidDocument(address), padding: 'x'.repeat(10_000_000) })],
-  ])('is unknown if its document %s', async (_what, document) => {
-    expect(await openConsentPage(await storeDocument(document))).toEqual(UNKNOWN_FETCHED);
+  ])('is unknown if its document %s', async (_what, makeInvalidDocument) => {
+    expect(await openConsentPage(await storeDocument(makeInvalidDocument))).toEqual(UNKNOWN_FETCHED);
   });
 
   it('is unknown if its document redirects or cannot be fetched', async () => {

@@ -86,10 +86,10 @@ describe('an OAuth device', () => {
     const { user_code, device_code } = await beginDevice();
     const { request } = await expectSuccess(findDevice(owner, user_code));
     const person = await createAllowedUser(company);
-    const other = await expectSuccess(findDevice(person.as, user_code));
+    const otherDevice = await expectSuccess(findDevice(person.as, user_code));
     const secondAnswer = await sendDuringRace(
       /insert into "oauth_grants"/,
-      async () => expect((await answerDevice(person.as, other.request)).status).toBe(200),
+      async () => expect((await answerDevice(person.as, otherDevice.request)).status).toBe(200),
       (env) => owner.post('/v1/oauth-grants', { env, json: { request, allow: true } }),
     );
     expect(secondAnswer.status).toBe(409);

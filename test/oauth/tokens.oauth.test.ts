@@ -294,14 +294,14 @@ describe('a second consent to the same client', () => {
 describe('a refresh token', () => {
   it('is rotated, gets the same response again for a moment, and ends the grant when it is used later', async () => {
     const { client, tokens, program } = await authorizeOauthClient(owner);
-    const next = await expectSuccess(refreshTokens(client, tokens.refresh_token));
+    const nextTokens = await expectSuccess(refreshTokens(client, tokens.refresh_token));
     const repeatedTokens = await expectSuccess(refreshTokens(client, tokens.refresh_token));
-    expect(repeatedTokens.refresh_token).toBe(next.refresh_token);
-    expect(await readStatus(createCaller(next.access_token))).toBe(200);
-    await expectSuccess(refreshTokens(client, next.refresh_token));
+    expect(repeatedTokens.refresh_token).toBe(nextTokens.refresh_token);
+    expect(await readStatus(createCaller(nextTokens.access_token))).toBe(200);
+    await expectSuccess(refreshTokens(client, nextTokens.refresh_token));
     expect((await refreshTokens(client, tokens.refresh_token)).body.error).toBe('invalid_grant');
     expect(await readStatus(program)).toBe(401);
-    expect(await readStatus(createCaller(next.access_token))).toBe(401);
+    expect(await readStatus(createCaller(nextTokens.access_token))).toBe(401);
   });
 
   it('that is used twice at the same time gets the same response twice, but ends the grant if newer tokens were issued', async () => {
@@ -327,11 +327,11 @@ describe('a refresh token', () => {
   it('is valid for thirty days, and for thirty more after each use', async () => {
     const { client, tokens } = await authorizeOauthClient(owner);
     advanceClock(29 * DAY_MS);
-    const next = await expectSuccess(refreshTokens(client, tokens.refresh_token));
+    const nextTokens = await expectSuccess(refreshTokens(client, tokens.refresh_token));
     advanceClock(58 * DAY_MS);
-    const last = await expectSuccess(refreshTokens(client, next.refresh_token));
+    const lastTokens = await expectSuccess(refreshTokens(client, nextTokens.refresh_token));
     advanceClock(88 * DAY_MS + 1000);
-    expect((await refreshTokens(client, last.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refreshTokens(client, lastTokens.refresh_token)).body.error).toBe('invalid_grant');
   });
 
   it('is accepted from its own client only, and for no more than the consent', async () => {

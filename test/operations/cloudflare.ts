@@ -137,11 +137,11 @@ async function handleRequest(
     header: (name: string) => request.headers[name]?.toString(),
     form: () => new Response(bytes, { headers: { 'content-type': request.headers['content-type'] ?? '' } }).formData(),
   };
-  for (const [pattern, route] of routes) {
+  for (const [pattern, handleRoute] of routes) {
     const match = pattern.exec(name);
     if (!match) continue;
     try {
-      const result = await route(match.slice(1), body, url);
+      const result = await handleRoute(match.slice(1), body, url);
       if (result instanceof Uint8Array) return void response.end(result);
       const { result: records = result, result_info } = Object(result);
       return sendAnswer(200, { success: true, errors: [], messages: [], result: records ?? null, result_info });

@@ -38,7 +38,7 @@ const insertRecords = (from: number, to: number) =>
      INSERT INTO audit_events SELECT printf('%06d', i), 'a', i FROM n`,
     [],
   );
-const openFiles = () => account.createFiles(BUCKET_NAME, BUCKET_LOCATION);
+const openFiles = () => account.openBucketFiles(BUCKET_NAME, BUCKET_LOCATION);
 const moveRecords = () => moveFormerRecords(account, openFiles(), DATABASE_NAME);
 
 /** Deletes the archived files, as the Worker's scheduled run does once their records are in the logs. */

@@ -48,7 +48,7 @@ interface FoundRecord {
 }
 
 /** Creates a caller whose requests come from one address and browser. */
-const from = (token: string, headers: Record<string, string>): Caller => {
+const createCallerWith = (token: string, headers: Record<string, string>): Caller => {
   const as = createCaller(token);
   const entries = Object.entries(as).map(([name, send]) => [
     name,
@@ -75,7 +75,7 @@ async function storePerson(company: Company): Promise<StoredPerson> {
   const ip = `203.0.113.${100 + createdCount}`;
   const agent = `Browser of person ${createdCount}`;
   const CLIENT_HEADERS = { 'cf-connecting-ip': ip, 'user-agent': agent };
-  const as = from(token, CLIENT_HEADERS);
+  const as = createCallerWith(token, CLIENT_HEADERS);
   const personCompany: Company = { ...company, as, token };
   const name = `Petra Person ${id}`;
   await expectSuccess(as.put('/v1/auth/me', { json: { name } }));
@@ -203,7 +203,7 @@ describe('the stored data about a person', () => {
     expect(listNamingIds('dashboards')).toEqual({ kind: 'dashboards', id, fields: ['created_by_user_id'] });
   });
 
-  it('has columns of its own in every table with rows about persons, none of them a secret', () => {
+  it('shows columns of every table with rows about persons, and none with a secret', () => {
     const shownColumns = COMPANY_TABLES.filter(({ makePersonCondition: makeAboutCondition }) => makeAboutCondition).map(
       ({ table }) => ({
         table: getControlTableName(table),

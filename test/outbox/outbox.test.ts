@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createQuestion, createSumMetric } from '../knowledge/questions/support.ts';
 import { KNOWLEDGE_PATH, makeName } from '../knowledge/support.ts';
-import { column, createTableClient } from '../managed-tables/support.ts';
+import { createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { createFailingEnv } from '../support/outage.ts';
@@ -178,7 +178,9 @@ describe('a re-check of knowledge whose message cannot be sent', () => {
     const putTable = (json: unknown) => ownerCaller.put(`/v1/managed-tables/${table.id}`, { json, env: queue.env });
     expect((await putTable({ display_name: 'Not a name!' })).status).toBe(422);
     expect((await putTable({ display_name: table.name })).status).toBe(200);
-    expect((await putTable({ columns: [column('a', 'integer'), column('b'), column('b')] })).status).toBe(422);
+    expect((await putTable({ columns: [makeColumn('a', 'integer'), makeColumn('b'), makeColumn('b')] })).status).toBe(
+      422,
+    );
     await expect.poll(countWaitingMessages).toBe(0);
     expect(queue.sent).toEqual([]);
   });

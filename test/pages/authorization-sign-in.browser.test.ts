@@ -122,11 +122,14 @@ describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
     ];
     await requestApi('PUT', '/v1/auth/social/config', { providers });
     const page = await openConsentPage();
-    const [way, other] = [texts.social(new URL(issuer).host), texts.social(new URL(unsuitableIssuer).host)];
-    await findButton(page, other).click();
+    const [usedButton, otherButton] = [
+      texts.social(new URL(issuer).host),
+      texts.social(new URL(unsuitableIssuer).host),
+    ];
+    await findButton(page, otherButton).click();
     await page.getByText(texts.failures.SOCIAL_PROVIDER_UNSUITABLE as string).waitFor();
     expect(await findAxeViolations(page)).toEqual([]);
-    await findButton(page, way).click();
+    await findButton(page, usedButton).click();
     await signInAtProvider(page, demo.owner.email);
     await expectAuthorized(page);
   });
@@ -228,9 +231,9 @@ describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
     expect(await findAxeViolations(first)).toEqual([]);
     const secret = await first.locator('dd code').innerText();
     const startedAt = Date.now();
-    const code = (steps = 0) =>
+    const generateCode = (steps = 0) =>
       TOTP.generate({ secret: Secret.fromBase32(secret.replaceAll(' ', '')), timestamp: startedAt + steps * STEP_MS });
-    await first.getByLabel(texts.code, { exact: true }).fill(code());
+    await first.getByLabel(texts.code, { exact: true }).fill(generateCode());
     await first.keyboard.press('Enter');
     await waitForHeading(first, texts.backupTitle);
     expect(await findAxeViolations(first)).toEqual([]);
@@ -238,13 +241,13 @@ describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
     await findButton(first, texts.next).click();
     await expectAuthorized(first, email);
 
-    for (const typedCode of [code(1), backup]) {
+    for (const typedCode of [generateCode(1), backup]) {
       const page = await openConsentPage();
       await signIn(page, email, password);
       await waitForHeading(page, texts.factorTitle);
       expect(await findAxeViolations(page)).toEqual([]);
       // It was used already.
-      await page.getByLabel(texts.code, { exact: true }).fill(code());
+      await page.getByLabel(texts.code, { exact: true }).fill(generateCode());
       await page.keyboard.press('Enter');
       await page.getByText(texts.failures.INVALID_2FA_CODE as string).waitFor();
       await page.getByLabel(texts.code, { exact: true }).fill(typedCode);

@@ -123,8 +123,8 @@ export function useBrowser() {
   };
 }
 
-async function fulfilRoute(route: Route, substitute: AnswerSubstitute): Promise<void> {
-  const other = substitute(new URL(route.request().url()).pathname);
+async function fulfilRoute(route: Route, findSubstitute: AnswerSubstitute): Promise<void> {
+  const other = findSubstitute(new URL(route.request().url()).pathname);
   await (other ? route.fulfill({ status: other.status, headers: other.headers, json: other.body }) : route.fallback());
 }
 

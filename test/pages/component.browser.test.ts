@@ -76,10 +76,10 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
 
   it("takes filter values from the host and reports the viewer's filter values, without an endless loop", async () => {
     const parametersSet = Promise.withResolvers<void>();
-    const { answerTokenRequest: token } = host;
+    const { answerTokenRequest: originalAnswer } = host;
     host.answerTokenRequest = async () => {
       await parametersSet.promise;
-      return token();
+      return originalAnswer();
     };
     const { page, executedParameters, problems } = await openHostPage();
     // Before the page is there.
@@ -242,7 +242,7 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     const countAliveObjects = async () => {
       for (let round = 0; round < 3; round += 1) await devtools.send('HeapProfiler.collectGarbage');
       const { metrics } = await devtools.send('Performance.getMetrics');
-      const of = (name: string) => metrics.find((metric) => metric.name === name)?.value ?? Number.NaN;
+      const readMetric = (name: string) => metrics.find((metric) => metric.name === name)?.value ?? Number.NaN;
       const { result } = await devtools.send('Runtime.evaluate', {
         expression: "customElements.get('data-console-embed').prototype",
       });
@@ -253,9 +253,9 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
         returnByValue: true,
       });
       return {
-        listeners: of('JSEventListeners'),
-        frames: of('Frames'),
-        documents: of('Documents'),
+        listeners: readMetric('JSEventListeners'),
+        frames: readMetric('Frames'),
+        documents: readMetric('Documents'),
         elements: count.value,
       };
     };

@@ -23,7 +23,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
   });
 
   /** Sets the page's clock to the same moment in its time zone. */
-  const at = (page: Page, moment: string) => page.clock.setFixedTime(new Date(moment));
+  const setClock = (page: Page, moment: string) => page.clock.setFixedTime(new Date(moment));
 
   it.each([
     // A day ahead of UTC, and a day behind it.
@@ -35,7 +35,7 @@ describe.skipIf(!isBrowserInstalled)('a date filter on a page', () => {
     async (timezoneId, locale, today, lastWeek) => {
       const texts = PAGE_TEXTS[locale];
       const { page, executedParameters, problems } = await openPage('/p/none', { timezoneId });
-      await at(page, '2026-12-31T11:30:00Z');
+      await setClock(page, '2026-12-31T11:30:00Z');
       await page.goto(new URL(`${link}?locale=${locale}`, page.url()).href);
       await waitUntilSettled(page);
       const preset = page.getByRole('combobox', { name: texts.presetsOf('Period') });

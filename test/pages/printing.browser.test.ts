@@ -86,7 +86,7 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
       await waitUntilSettled(page);
       const sheets = await printPage(page, format);
       const text = sheets.map((sheet) => sheet.text).join(' ');
-      const date = (day: string) =>
+      const formatDate = (day: string) =>
         new Date(day).toLocaleDateString(locale, {
           timeZone: 'UTC',
           day: '2-digit',
@@ -97,7 +97,7 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
       for (const filter of [
         `State: ${states}`,
         `Phase of flight: ${texts.all}`,
-        `Period: ${date('1990-01-02')} – ${date('2001-12-31')}`,
+        `Period: ${formatDate('1990-01-02')} – ${formatDate('2001-12-31')}`,
         'Aircraft: B-737-300',
       ])
         expect(text.replaceAll(/\s+/g, ' ')).toContain(filter);
@@ -288,14 +288,14 @@ describe.skipIf(!isBrowserInstalled)('a printed page', () => {
     await waitUntilSettled(page);
     await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
     await page.emulateMedia({ media: 'print' });
-    const at = async (name: string) => {
+    const measureRegion = async (name: string) => {
       const box = await page.getByRole('region', { name, exact: true }).boundingBox();
       if (!box) throw new Error(`${name} is not there.`);
       return { left: box.x, right: box.x + box.width, top: box.y, bottom: box.y + box.height };
     };
-    const table = await at('Rows');
+    const table = await measureRegion('Rows');
     const expectAligned = async (...names: string[]) => {
-      const cards = await Promise.all(names.map(at));
+      const cards = await Promise.all(names.map(measureRegion));
       expect(new Set(cards.map(({ top }) => Math.round(top))).size).toBe(1);
       expect(cards[0]?.left).toBeCloseTo(table.left, 0);
       expect(cards.at(-1)?.right).toBeCloseTo(table.right, 0);

@@ -93,7 +93,7 @@ describe('a new passkey', () => {
 
   it('is listed and reported by mail, and ends all other sessions and pending sign-ins', async () => {
     const user = await createAllowedUser(company);
-    const other = (await expectSuccess(logIn(company.slug, user.email, PASSWORD))).token;
+    const otherToken = (await expectSuccess(logIn(company.slug, user.email, PASSWORD))).token;
     const { status, body } = await addPasskey(user.as, await createAuthenticator(), { name: ' Laptop ' });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -103,7 +103,7 @@ describe('a new passkey', () => {
       last_used_at: null,
       created_at: expect.any(String),
     });
-    expect([await isTokenLive(user.token), await isTokenLive(other)]).toEqual([true, false]);
+    expect([await isTokenLive(user.token), await isTokenLive(otherToken)]).toEqual([true, false]);
     expect(readLastSubject(user.email)).toContain('You have a new passkey');
     expect((await user.as.get(PASSKEYS_PATH)).body).toEqual({ records: [body] });
     expect((await user.as.get(`${PASSKEYS_PATH}/${body._id}`)).body).toEqual(body);
@@ -371,32 +371,32 @@ describe('a sign-in with a passkey', () => {
 describe('a passkey', () => {
   it('can be renamed, of which a mail is sent, and the other sessions end', async () => {
     const { email, as, token, passkey, authenticator } = await createPasskeyUser();
-    const other = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
+    const otherToken = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
     const renamedPasskey = await as.patch(`${PASSKEYS_PATH}/${passkey._id}`, { json: { name: 'Telephone' } });
     expect([renamedPasskey.status, renamedPasskey.body.name]).toEqual([200, 'Telephone']);
-    expect([await isTokenLive(token), await isTokenLive(other)]).toEqual([true, false]);
+    expect([await isTokenLive(token), await isTokenLive(otherToken)]).toEqual([true, false]);
     expect(readLastSubject(email)).toContain('renamed');
     expect((await signInWithPasskey(company.slug, authenticator)).status).toBe(200);
   });
 
   it('that is renamed to its current name is not changed', async () => {
     const { id, email, as, passkey, authenticator } = await createPasskeyUser();
-    const other = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
+    const otherToken = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
     expect((await as.patch(`${PASSKEYS_PATH}/${passkey._id}`, { json: { name: 'Laptop' } })).status).toBe(200);
-    expect([await isTokenLive(other), listMailsTo(email).length]).toEqual([true, 1]);
+    expect([await isTokenLive(otherToken), listMailsTo(email).length]).toEqual([true, 1]);
     expect(await selectRow('select session_epoch from users where id = ?', id)).toEqual({ session_epoch: 1 });
   });
 
   it('is deleted with the password: a mail is sent, other sessions end, and the passkey no longer signs in', async () => {
     const { email, as, token, passkey, authenticator } = await createPasskeyUser();
-    const other = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
+    const otherToken = (await expectSuccess(signInWithPasskey(company.slug, authenticator))).token;
     const path = `${PASSKEYS_PATH}/${passkey._id}`;
     for (const json of [{}, { password: 'wrong-password' }]) {
       expect(readStatusAndCode(await as.delete(path, { json }))).toEqual([400, 'INVALID_CREDENTIALS']);
     }
-    expect(await isTokenLive(other)).toBe(true);
+    expect(await isTokenLive(otherToken)).toBe(true);
     expect((await as.delete(path, { json: { password: PASSWORD } })).status).toBe(204);
-    expect([await isTokenLive(token), await isTokenLive(other)]).toEqual([true, false]);
+    expect([await isTokenLive(token), await isTokenLive(otherToken)]).toEqual([true, false]);
     expect(readLastSubject(email)).toContain('deleted');
     expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY_ERROR);
     expect((await as.delete(path, { json: { password: PASSWORD } })).status).toBe(404);

@@ -92,11 +92,11 @@ describe('a sign-in with a passkey', () => {
   it('that is in progress when a passkey is added, renamed or deleted begins no session', async () => {
     const { as, authenticator, passkey } = await createPasskeyUser();
     const path = `${PASSKEYS_PATH}/${passkey._id}`;
-    const other = await expectSuccess(addPasskey(as, await createAuthenticator()));
+    const otherPasskey = await expectSuccess(addPasskey(as, await createAuthenticator()));
     for (const change of [
       async () => expectSuccess(addPasskey(as, await createAuthenticator())),
       () => expectSuccess(as.patch(path, { json: { name: 'Renamed' } })),
-      () => expectSuccess(as.delete(`${PASSKEYS_PATH}/${other._id}`, { json: { password: PASSWORD } })),
+      () => expectSuccess(as.delete(`${PASSKEYS_PATH}/${otherPasskey._id}`, { json: { password: PASSWORD } })),
     ]) {
       const answer = await sendDuringRace(CHALLENGE_INSERT_PATTERN, change, (env) =>
         signInWithPasskey(company.slug, authenticator, {}, env),
@@ -174,9 +174,9 @@ describe('a passkey', () => {
     const deletePasskey = (env: Record<string, string>) => user.as.delete(path, { json: { password: PASSWORD }, env });
     const USER_UPDATE_PATTERN = /^update "users" set "updated_at"/;
     const secondUser = await createPasskeyUser();
-    const other = `${PASSKEYS_PATH}/${secondUser.passkey._id}`;
+    const otherPath = `${PASSKEYS_PATH}/${secondUser.passkey._id}`;
     const deleteOtherPasskey = (env?: Record<string, string>) =>
-      secondUser.as.delete(other, { json: { password: PASSWORD }, env });
+      secondUser.as.delete(otherPath, { json: { password: PASSWORD }, env });
     expect((await sendTwice(USER_UPDATE_PATTERN, deleteOtherPasskey)).status).toBe(404);
     expect(listMailsTo(secondUser.email)).toHaveLength(2);
     expect(

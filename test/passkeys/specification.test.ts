@@ -42,9 +42,9 @@ async function createCredential({
   topOrigin = false,
   idLength = 32,
 }: TestVector) {
-  const next = deriveValues(name);
+  const deriveNext = deriveValues(name);
   const makeClientData = (type: string, challenge: Buffer) => {
-    const extra = ((next(1)[0] as number) & 1) === 1 ? next(16) : null;
+    const extra = ((deriveNext(1)[0] as number) & 1) === 1 ? deriveNext(16) : null;
     return Buffer.from(
       JSON.stringify({
         type,
@@ -58,12 +58,12 @@ async function createCredential({
       }),
     );
   };
-  const registrationChallenge = next(32);
-  const secret = next(32);
-  const created = makeClientData('webauthn.create', registrationChallenge);
-  const aaguid = next(16);
-  const id = next(idLength);
-  const requestedFlags = next(1)[0] as number;
+  const registrationChallenge = deriveNext(32);
+  const secret = deriveNext(32);
+  const creationData = makeClientData('webauthn.create', registrationChallenge);
+  const aaguid = deriveNext(16);
+  const id = deriveNext(idLength);
+  const requestedFlags = deriveNext(1)[0] as number;
   const flags =
     AUTHENTICATOR_FLAGS.present |
     (requestedFlags & AUTHENTICATOR_FLAGS.verified) |
@@ -104,7 +104,7 @@ async function createCredential({
     isSelfAttested
       ? [
           ['alg', -7],
-          ['sig', new Uint8Array(await signData(authData, created))],
+          ['sig', new Uint8Array(await signData(authData, creationData))],
         ]
       : [],
   );
@@ -114,9 +114,9 @@ async function createCredential({
     ['authData', new Uint8Array(authData)],
   ]);
 
-  const authenticationChallenge = next(32);
+  const authenticationChallenge = deriveNext(32);
   const assertionClientData = makeClientData('webauthn.get', authenticationChallenge);
-  const laterFlags = next(1)[0] as number;
+  const laterFlags = deriveNext(1)[0] as number;
   const isEligible = (flags & AUTHENTICATOR_FLAGS.eligible) !== 0;
   const bits =
     AUTHENTICATOR_FLAGS.present |
@@ -139,7 +139,7 @@ async function createCredential({
     registration: {
       ...credential,
       response: {
-        clientDataJSON: encodeBase64Url(created),
+        clientDataJSON: encodeBase64Url(creationData),
         attestationObject: encodeBase64Url(isoCBOR.encode(attestation as never)),
       },
     },

@@ -104,8 +104,8 @@ describe('a request for a password reset link', () => {
     }
     await request(email);
     expect(listMailsTo(email)).toHaveLength(2);
-    const [one, other] = listMailsTo(email).map(({ subject }) => subject) as [string, string];
-    expect(one).not.toBe(other);
+    const [firstSubject, secondSubject] = listMailsTo(email).map(({ subject }) => subject) as [string, string];
+    expect(firstSubject).not.toBe(secondSubject);
     await confirmReset(readToken(listMailsTo(email)[0]));
     const logins = await Promise.all([first, second].map(({ slug }) => logIn(slug, email, NEW_PASSWORD)));
     expect(logins.map(({ status }) => status).sort()).toEqual([200, 400]);

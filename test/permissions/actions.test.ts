@@ -55,10 +55,11 @@ describe('the catalogue of actions', () => {
 
   test('recognizes its actions and services, and no other text', () => {
     expect(isAction('users:list')).toBe(true);
-    for (const other of ['users:lists', 'users:*', '*', 'user:read', '', 'toString'])
-      expect(isAction(other)).toBe(false);
+    for (const unknownAction of ['users:lists', 'users:*', '*', 'user:read', '', 'toString'])
+      expect(isAction(unknownAction)).toBe(false);
     expect(isService('managed-tables')).toBe(true);
-    for (const other of ['tables', 'toString', '__proto__', '*']) expect(isService(other)).toBe(false);
+    for (const unknownService of ['tables', 'toString', '__proto__', '*'])
+      expect(isService(unknownService)).toBe(false);
   });
 
   test.each([

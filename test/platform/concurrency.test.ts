@@ -5,7 +5,7 @@ const CONCURRENCY_LIMITS = { concurrency: 2, timeoutMs: 50, failureEvent: 'part_
 const waitForever = () => new Promise<never>(() => undefined);
 
 it('runConcurrently works on all items with limited concurrency, and logs the items that fail or hang', async () => {
-  const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const logSpy = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   let now = 0;
   let maxRunningCount = 0;
   const doneItems: number[] = [];
@@ -28,7 +28,7 @@ it('runConcurrently works on all items with limited concurrency, and logs the it
   );
   expect(doneItems).toEqual([1, 4, 5]);
   expect(maxRunningCount).toBe(2);
-  const lines = log.mock.calls.map(([line]) => JSON.parse(line));
+  const lines = logSpy.mock.calls.map(([line]) => JSON.parse(line));
   expect(lines).toMatchObject([
     { event: 'part_failed', part: '2' },
     { event: 'part_failed', part: '3' },

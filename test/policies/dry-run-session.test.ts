@@ -62,7 +62,7 @@ describe('a write in a dry run', () => {
     expect(await readStoredName()).toBe('As it was');
   });
 
-  it('is refused outside of a commit', async () => {
+  it('is refused without `commit`', async () => {
     const db = openControlDb(env.CONTROL_DB);
     await expect(runDryRun(db, makeObservedQueries(), async () => renameVisualization(db))).rejects.toThrow();
     expect(await readStoredName()).toBe('As it was');

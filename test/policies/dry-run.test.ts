@@ -295,9 +295,9 @@ describe('a dry run of a change of access', () => {
     const json = { principal_type: 'user', principal_id: principal.id, account_id: secondAccount.id };
     expect((await tryWrite([principal], admin, 'post', `/groups/${group}/bindings`, { json })).gains).toEqual([]);
     const { results } = await expectSuccess(admin.get(`/groups/${group}/bindings`));
-    const [first, last] = results.map(({ id }: { id: string }) => `/groups/${group}/bindings/${id}`);
-    expect((await tryWrite([principal], admin, 'delete', first)).losses).toEqual([]);
-    expect(formatWitnesses((await tryWrite([principal], admin, 'delete', last)).losses)).toContain('groups:list *');
+    const [firstPath, lastPath] = results.map(({ id }: { id: string }) => `/groups/${group}/bindings/${id}`);
+    expect((await tryWrite([principal], admin, 'delete', firstPath)).losses).toEqual([]);
+    expect(formatWitnesses((await tryWrite([principal], admin, 'delete', lastPath)).losses)).toContain('groups:list *');
   });
 
   it('lists the gains of service accounts, as for users', async () => {

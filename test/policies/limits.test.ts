@@ -122,12 +122,12 @@ describe('the policy documents of one principal', () => {
   it('have at most 256 KiB when a policy is attached or made longer', async () => {
     const { large } = await createTwoGroups();
     const [first, second] = await createPolicies(2, 10 * KIB_BYTES);
-    const other = await createPolicyGroup(company, first as string);
+    const otherGroup = await createPolicyGroup(company, first as string);
     const user = await createGrouplessUser(company);
     await bindUser(company, large, user.id);
-    await bindUser(company, other, user.id);
+    await bindUser(company, otherGroup, user.id);
     const attachPolicy = (groupId: string) => company.as.post(`/v1/groups/${groupId}/policies/${second}`);
-    expectRefused(await attachPolicy(other), 'POLICY_LIMIT_EXCEEDED');
+    expectRefused(await attachPolicy(otherGroup), 'POLICY_LIMIT_EXCEEDED');
     expect((await attachPolicy(await createPolicyGroup(company))).status).toBe(204);
     const changeSize = (bytes: number) =>
       company.as.put(`/v1/policies/${first}`, { json: { document: makePolicyInput(makeStatements(bytes)).document } });

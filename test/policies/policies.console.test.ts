@@ -232,11 +232,11 @@ describe('the access to single policies', () => {
 
   it('is granted by their name, and shows nothing of other policies', async () => {
     const namedPolicy = (await postPolicy(makePolicyInput(READ_STATEMENTS, { name: 'Team North' }))).body;
-    const other = await createPolicy();
+    const otherPolicy = await createPolicy();
     const { as } = await createAllowedUser(company, { can: ['policies:*'], on: [makePolicyArn('Team*')] });
     expect((await as.get(`/v1/policies/${namedPolicy._id}`)).status).toBe(200);
     // One that is there, a managed one, one that is not: all the same, and before the body is looked at.
-    for (const id of [other._id, getManagedPolicyByName('ReadOnly').id, UNKNOWN_ID]) {
+    for (const id of [otherPolicy._id, getManagedPolicyByName('ReadOnly').id, UNKNOWN_ID]) {
       const answers = [
         await as.get(`/v1/policies/${id}`),
         await as.put(`/v1/policies/${id}`, { json: { name: 7 } }),

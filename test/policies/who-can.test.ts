@@ -70,15 +70,20 @@ describe('the list of who can do something', () => {
     );
     for (const id of [deniedUser.id, deactivatedUser.id, invitedUser._id])
       expect(listIds(allowedPrincipals)).not.toContain(id);
-    const by = (id: string) => allowedPrincipals.find(({ principal }) => principal.id === id)?.decided_by;
-    expect(by(company.owner.id)).toMatchObject({ kind: 'owner' });
-    expect(by(allowedUser.id)).toEqual({
+    const findDecision = (id: string) => allowedPrincipals.find(({ principal }) => principal.id === id)?.decided_by;
+    expect(findDecision(company.owner.id)).toMatchObject({ kind: 'owner' });
+    expect(findDecision(allowedUser.id)).toEqual({
       kind: 'allow',
       policy_id: readingPolicy,
       sid: 'Reads',
       group_id: allowedUser.groupId,
     });
-    expect(by(roleUser.id)).toEqual({ kind: 'legacy', policy_id: null, sid: null, group_id: legacyGroup._id });
+    expect(findDecision(roleUser.id)).toEqual({
+      kind: 'legacy',
+      policy_id: null,
+      sid: null,
+      group_id: legacyGroup._id,
+    });
     expect(allowedPrincipals.map(({ principal }) => principal.type)).toEqual(
       allowedPrincipals.map(({ principal }) => principal.type).toSorted((a, b) => (a < b ? 1 : -1)),
     );

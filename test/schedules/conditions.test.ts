@@ -156,14 +156,14 @@ const stockVisualization = await postVisualization(company.as, 'SELECT 5 AS left
 
 describe('an alert by mail', () => {
   const createReader = () => createAllowedUser(company, { can: ['visualizations:execute', 'dashboards:get'] });
-  const sql = (text: string) =>
+  const putSql = (text: string) =>
     expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${stockVisualization._id}`, { json: { sql: text } }));
   const makeCondition = (op: string, value: unknown = null, column = 'left_over') => ({
     condition: { visualization_id: stockVisualization._id, column, op, value },
   });
 
   it('is sent only if its condition holds', async () => {
-    await sql('SELECT 5 AS left_over');
+    await putSql('SELECT 5 AS left_over');
     const { id, email } = await createReader();
     const schedule = await createSchedule(company.as, stockVisualization, {
       recipients: [{ user_id: id }],
@@ -175,14 +175,14 @@ describe('an alert by mail', () => {
       skipped: 1,
       problems: ['condition_not_met'],
     });
-    await sql('SELECT 4 AS left_over');
+    await putSql('SELECT 4 AS left_over');
     expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
     expect(countMailsTo(email)).toBe(1);
     expect(listMailsTo(email)[0]?.text).toContain('The condition of “Every morning” of Company');
   });
 
   it('about a changed value is sent once for each change', async () => {
-    await sql('SELECT 1 AS left_over');
+    await putSql('SELECT 1 AS left_over');
     const { id, email } = await createReader();
     const schedule = await createSchedule(company.as, stockVisualization, {
       recipients: [{ user_id: id }],
@@ -196,11 +196,11 @@ describe('an alert by mail', () => {
     // Whoever sends back what they read changes nothing.
     const path = `${SCHEDULES_PATH}/${schedule._id}`;
     await expectSuccess(company.as.put(path, { json: toChangeableFields(await expectSuccess(company.as.get(path))) }));
-    await sql('SELECT 2 AS left_over');
+    await putSql('SELECT 2 AS left_over');
     expect([await runSchedule(), await runSchedule()]).toEqual([1, 1]);
     // With another condition there is nothing to compare with.
     await expectSuccess(company.as.put(path, { json: makeCondition('changed', null, 'other') }));
-    await sql('SELECT 9 AS other');
+    await putSql('SELECT 9 AS other');
     expect(await runSchedule()).toBe(1);
   });
 
@@ -234,7 +234,7 @@ describe('an alert by mail', () => {
   });
 
   it('shows its last run only to users who may see the data of its condition', async () => {
-    await sql('SELECT 4 AS left_over');
+    await putSql('SELECT 4 AS left_over');
     const target = await postDashboard(company.as, [stockVisualization]);
     const schedule = await createSchedule(company.as, target, {
       recipients: [{ user_id: company.owner.id }],
@@ -271,13 +271,13 @@ describe('an alert by mail', () => {
   });
 
   it('fails if the column of its condition is gone or has another type', async () => {
-    await sql(`SELECT 'few' AS left_over`);
+    await putSql(`SELECT 'few' AS left_over`);
     const schedule = await createSchedule(company.as, stockVisualization, {
       recipients: [{ user_id: company.owner.id }],
       ...makeCondition('lt', 5),
     });
     await runScheduleNow(company.as, schedule._id);
-    await sql('SELECT 5 AS something');
+    await putSql('SELECT 5 AS something');
     const { last_run } = await runScheduleNow(company.as, schedule._id);
     expect(last_run).toMatchObject({ status: 'failed', failed: 1, problems: ['condition_failed'] });
   });

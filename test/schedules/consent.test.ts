@@ -50,8 +50,11 @@ const ageByDay = (table: string, column: string, email: string) =>
 describe('an outside address that has not agreed to scheduled mails', () => {
   it('is asked for consent once, however many schedules name it, and sent nothing else', async () => {
     const email = await createStranger();
-    const [one, two] = [await createScheduleTo(email, { name: 'Win at evil.example' }), await createScheduleTo(email)];
-    for (const createdSchedule of [one, two, one]) {
+    const [firstSchedule, secondSchedule] = [
+      await createScheduleTo(email, { name: 'Win at evil.example' }),
+      await createScheduleTo(email),
+    ];
+    for (const createdSchedule of [firstSchedule, secondSchedule, firstSchedule]) {
       expect(await runSchedule(createdSchedule)).toMatchObject({
         status: 'done',
         sent: 0,

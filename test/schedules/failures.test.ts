@@ -78,13 +78,13 @@ describe('three failed runs of a schedule in a row', () => {
     });
     const makeTarget = (target_id: string) =>
       expectSuccess(company.as.put(`${SCHEDULES_PATH}/${schedule._id}`, { json: { target_id } }));
-    const sql = (text: string) =>
+    const putSql = (text: string) =>
       expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${failingVisualization._id}`, { json: { sql: text } }));
     await runScheduleNow(company.as, schedule._id);
     await runScheduleNow(company.as, schedule._id);
-    await sql('SELECT 1 AS one');
+    await putSql('SELECT 1 AS one');
     expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({ status: 'done', sent: 1 });
-    await sql('SELECT 1 / (1 - 1) AS one');
+    await putSql('SELECT 1 / (1 - 1) AS one');
     expect((await runScheduleNow(company.as, schedule._id)).status).toBe('active');
     await makeTarget(failingVisualization._id);
     advanceClock(11 * MINUTE_MS);
@@ -298,9 +298,9 @@ describe('an interrupted attempt of a scheduled run', () => {
       Date.now() + HOUR_MS,
       schedule._id,
     );
-    const other = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
+    const otherSchedule = await createSchedule(company.as, oneVisualization, { recipients: [{ user_id: id }] });
     resetClock();
-    await createWaitingRun(other);
+    await createWaitingRun(otherSchedule);
     advanceClock(6 * MINUTE_MS);
     await runScheduled(queue.env);
     expect(countOwnMessages()).toBe(1);

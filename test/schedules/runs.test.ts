@@ -333,18 +333,18 @@ describe('the content that a recipient of a scheduled mail gets', () => {
   });
 
   it('is restricted by the policies, shares and attributes of their context', async () => {
-    const policy = (allowed_values: string[]) => ({
+    const makePolicy = (allowed_values: string[]) => ({
       filter_slug: 'region',
       filter_kind: 'multi_select',
       mode: 'locked',
       allowed_values,
     });
-    const northMember = await createMember([policy(['north'])]);
-    const bothMember = await createMember([policy(['north', 'south'])]);
+    const northMember = await createMember([makePolicy(['north'])]);
+    const bothMember = await createMember([makePolicy(['north', 'south'])]);
     const json = {
       share_type: 'link',
       share_context_id: bothMember.contextId,
-      share_filter_policies: [policy(['south', 'east'])],
+      share_filter_policies: [makePolicy(['south', 'east'])],
     };
     await expectSuccess(company.as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json }));
     const attributeDashboard = await postDashboard(company.as, [total], {

@@ -177,7 +177,7 @@ describe('a schedule', () => {
     expect(readInvalidFields(changedSchedule)).toEqual([422, 'VALIDATION_ERROR', 'parameters.region']);
   });
 
-  it('is paused, renamed and sent back when its target has changed, but resumed only when it fits', async () => {
+  it('can be paused, renamed and put unchanged when its target has changed, but is resumed only when it fits the target', async () => {
     const sentSql = 'SELECT 1 AS one, {{first}} AS first, {{second}} AS second';
     const sentParameters = [makeParameter('first', 'text'), makeParameter('second', 'text')];
     const chart = await postVisualization(company.as, sentSql, { parameters: sentParameters });
@@ -255,7 +255,7 @@ describe('the permission to schedule', () => {
   const makeArn = (type: string, id: string) => `arn:svc:${type}s::${company.id}:${type}/${id}`;
 
   it('for one dashboard shows only the schedules of that dashboard', async () => {
-    const other = await postDashboard(company.as, [visualization]);
+    const otherDashboard = await postDashboard(company.as, [visualization]);
     const { as, id } = await createAllowedUser(company, {
       can: ['dashboards:schedule'],
       on: [makeArn('dashboard', dashboard._id)],
@@ -263,7 +263,7 @@ describe('the permission to schedule', () => {
     const ownSchedule = await expectSuccess(
       postSchedule({ name: 'Mine', recipients: [{ user_id: id }] }, dashboard, as),
     );
-    const otherSchedule = await createSchedule(company.as, other, { recipients: [me] });
+    const otherSchedule = await createSchedule(company.as, otherDashboard, { recipients: [me] });
     const chartSchedule = await createSchedule(company.as, visualization, { recipients: [me] });
     const { records } = await expectSuccess(as.get(`${SCHEDULES_PATH}?per_page=100`));
     const ids = records.map(({ _id }: { _id: string }) => _id);
@@ -350,14 +350,16 @@ describe('the permission to schedule', () => {
 describe('an address as recipient of a schedule', () => {
   it('must be a member of a context that grants the dashboard or visualization that is sent', async () => {
     const email = `member@${company.slug}.test`;
-    const other = await postDashboard(company.as, [visualization]);
-    await createShareContext(company, [makeDashboardGrant(other._id)], [email]);
+    const otherDashboard = await postDashboard(company.as, [visualization]);
+    await createShareContext(company, [makeDashboardGrant(otherDashboard._id)], [email]);
     expect(readInvalidFields(await postSchedule({ recipients: [{ email }] }))).toEqual([
       422,
       'VALIDATION_ERROR',
       'recipients.0.email',
     ]);
-    const { recipients } = await expectSuccess(postSchedule({ recipients: [{ email: email.toUpperCase() }] }, other));
+    const { recipients } = await expectSuccess(
+      postSchedule({ recipients: [{ email: email.toUpperCase() }] }, otherDashboard),
+    );
     expect(recipients).toEqual([{ email }]);
     const grant = { target_type: 'visualization', target_id: visualization._id, filter_policies: [] };
     await createShareContext(company, [grant], [email]);

@@ -85,14 +85,14 @@ describe('the link to unsubscribe', () => {
   });
 
   it('unsubscribes its recipient from its schedule, with one click, and from nothing else', async () => {
-    const [schedule, other] = [await createSentSchedule(), await createSentSchedule()];
+    const [schedule, otherSchedule] = [await createSentSchedule(), await createSentSchedule()];
     const path = readLinkTo(outsider);
     const { status } = await pressButton(path);
     expect(status).toBe(200);
-    expect((await readSchedule(other)).unsubscribed).toEqual([{ email: outsider }]);
+    expect((await readSchedule(otherSchedule)).unsubscribed).toEqual([{ email: outsider }]);
     expect((await readSchedule(schedule)).unsubscribed).toEqual([]);
     const [before, owners] = [countMailsTo(outsider), countMailsTo(company.owner.email)];
-    expect((await runScheduleNow(company.as, other._id)).last_run).toMatchObject({ sent: 1, skipped: 0 });
+    expect((await runScheduleNow(company.as, otherSchedule._id)).last_run).toMatchObject({ sent: 1, skipped: 0 });
     expect([countMailsTo(outsider), countMailsTo(company.owner.email)]).toEqual([before, owners + 1]);
     await runScheduleNow(company.as, schedule._id);
     expect(countMailsTo(outsider)).toBe(before + 1);
@@ -132,7 +132,7 @@ describe('the link to unsubscribe', () => {
 
 describe('an unsubscribed recipient', () => {
   it('is the only one whom the link unsubscribes: a token that was changed, or is for another schedule, unsubscribes nobody', async () => {
-    const [schedule, other] = [await createSentSchedule(), await createSentSchedule()];
+    const [schedule, otherSchedule] = [await createSentSchedule(), await createSentSchedule()];
     const token = readLinkTo(outsider).split('/').at(-1) as string;
     const [version, companyId] = token.split('-') as [string, string];
     // It may have hyphens of its own.
@@ -141,11 +141,11 @@ describe('an unsubscribed recipient', () => {
       `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
       `${token}A`,
       token.slice(1),
-      token.replace(other._id, schedule._id),
+      token.replace(otherSchedule._id, schedule._id),
       token.replace(companyId, 'f'.repeat(24)),
       token.replace(/^1-/, '2-'),
       token.replace(/^1-/, '__proto__-'),
-      `${version}-${companyId}-${other._id}-${'A'.repeat(43)}`,
+      `${version}-${companyId}-${otherSchedule._id}-${'A'.repeat(43)}`,
       encodeURIComponent(`${token}/../x`),
       'x'.repeat(5000),
       signature,
@@ -155,7 +155,10 @@ describe('an unsubscribed recipient', () => {
       expect([wrongToken, status, body.error_code]).toEqual([wrongToken, 404, 'NOT_FOUND']);
       expect((await callApi('GET', `/unsubscribe/${wrongToken}`)).status).toBe(200);
     }
-    expect([(await readSchedule(schedule)).unsubscribed, (await readSchedule(other)).unsubscribed]).toEqual([[], []]);
+    expect([(await readSchedule(schedule)).unsubscribed, (await readSchedule(otherSchedule)).unsubscribed]).toEqual([
+      [],
+      [],
+    ]);
   });
 
   it('within the company stays unsubscribed when the schedule is saved, until removed and added again', async () => {

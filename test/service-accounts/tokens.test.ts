@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import type { Contract } from '../../src/http/endpoint.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { createShare } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
 import { advanceClock } from '../support/clock.ts';
@@ -197,8 +197,8 @@ describe('a service token is refused on the next request after', () => {
 
   it('a revocation of its own key, but not of another key of its service account', async () => {
     const { robot, as } = await createCachedAccount();
-    const other = await expectSuccess(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
-    await expectSuccess(admin.delete(`/service-accounts/${robot.id}/keys/${other.id}`));
+    const otherKey = await expectSuccess(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
+    await expectSuccess(admin.delete(`/service-accounts/${robot.id}/keys/${otherKey.id}`));
     expect((await as.get(LISTED_PATH)).status).toBe(403);
   });
 });
@@ -222,7 +222,7 @@ const id = serviceAccount.id;
 describe('a resource made with a service token', () => {
   it('names its service account as its creator', async () => {
     const { as } = testCompany;
-    const tableId = await createTable(as, 'orders', [column('total', 'decimal')]);
+    const tableId = await createTable(as, 'orders', [makeColumn('total', 'decimal')]);
     expect((await as.get(`/v1/managed-tables/${tableId}`)).body.created_by_user_id).toBe(id);
     const visualization = await postVisualization(as, 'SELECT 1 AS one');
     const dashboard = await postDashboard(as, [visualization]);

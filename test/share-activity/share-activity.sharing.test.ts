@@ -341,7 +341,7 @@ describe('the permission to read share events', () => {
 });
 
 describe('share analytics', () => {
-  const at = (text: string) => Date.parse(text);
+  const parseTime = (text: string) => Date.parse(text);
 
   it('count views by interval, and name the most frequently viewed targets', async () => {
     const company = await createOwnedCompany();
@@ -349,7 +349,7 @@ describe('share analytics', () => {
     const share = await createShare(company, dashboard._id, { name: 'Partners' });
     const createView = (occurredAt: string, otherFields: Partial<ShareEvent>) =>
       createEvent(company.id, {
-        occurredAt: at(occurredAt),
+        occurredAt: parseTime(occurredAt),
         shareId: share.id,
         targetId: dashboard._id,
         ipCountry: 'BR',
@@ -435,7 +435,8 @@ describe('share analytics', () => {
 
   it('have the days, hours and weeks of a time zone, also where its clock changes', async () => {
     const { id, as } = await createOwnedCompany();
-    const createView = (occurredAt: string, viewer: string) => createEvent(id, { occurredAt: at(occurredAt), viewer });
+    const createView = (occurredAt: string, viewer: string) =>
+      createEvent(id, { occurredAt: parseTime(occurredAt), viewer });
     await deliverEvents([
       createView('2026-10-31T03:59:59.999Z', 'a'),
       createView('2026-10-31T04:00:00Z', 'a'),

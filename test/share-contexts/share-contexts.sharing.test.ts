@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addContextMember, CONTEXTS_PATH, createShareContext, makeDashboardGrant } from '../share-portal/support.ts';
-import { createShare, policy } from '../shares/support.ts';
+import { createShare, makePolicy } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
@@ -30,7 +30,7 @@ const putGrants = (id: string, grants: unknown, as = company.as) =>
 describe('a share context', () => {
   it('is created with its grants', async () => {
     const grants = [
-      makeDashboardGrant(dashboard._id, [policy('regions', 'locked', ['n'])]),
+      makeDashboardGrant(dashboard._id, [makePolicy('regions', 'locked', ['n'])]),
       makeVisualizationGrant(visualization._id),
     ];
     const json = { name: 'Região Sul', description: 'Partners', grants };
@@ -134,8 +134,10 @@ describe('a share context', () => {
 
   it('is refused with the same grant twice, and with policies that do not fit', async () => {
     const repeatedGrants = [makeDashboardGrant(dashboard._id), makeDashboardGrant(dashboard._id)];
-    const unfitGrants = [makeDashboardGrant(dashboard._id, [policy('nothing', 'hidden')])];
-    const listGrants = [makeVisualizationGrant(visualization._id, [policy('region', 'locked', ['a', 'b'], 'select')])];
+    const unfitGrants = [makeDashboardGrant(dashboard._id, [makePolicy('nothing', 'hidden')])];
+    const listGrants = [
+      makeVisualizationGrant(visualization._id, [makePolicy('region', 'locked', ['a', 'b'], 'select')]),
+    ];
     for (const grants of [repeatedGrants, unfitGrants, listGrants]) {
       const { status, body } = await company.as.post(CONTEXTS_PATH, { json: { name: 'Circle', grants } });
       expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);

@@ -5,7 +5,7 @@ import {
   createShare,
   listDistinctRegions,
   listRegions,
-  policy,
+  makePolicy,
 } from '../shares/support.ts';
 import { createCaller } from '../support/api.ts';
 import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
@@ -187,18 +187,18 @@ describe('the context_id of a portal request', () => {
 
 describe('the dashboard that a member sees in the portal', () => {
   it('is restricted by the policies of the grant', async () => {
-    const { portal } = await createViewer(policy('regions', 'selectable', ['north', 'east']));
+    const { portal } = await createViewer(makePolicy('regions', 'selectable', ['north', 'east']));
     expect(listDistinctRegions((await portal.execute()).body)).toEqual(['east', 'north']);
     expect((await portal.execute({ regions: ['south'] })).body.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
     expect((await portal.options('regions')).body.source).toBe('policy');
   });
 
   it('is restricted by every active share of that context and dashboard', async () => {
-    const { portal, context } = await createViewer(policy('regions', 'selectable', ['north', 'south']));
+    const { portal, context } = await createViewer(makePolicy('regions', 'selectable', ['north', 'south']));
     const createNarrowShare = (values: string[], otherFields: Record<string, unknown> = {}) =>
       createShare(company, dashboard._id, {
         share_context_id: context.id,
-        share_filter_policies: [policy('regions', 'selectable', values)],
+        share_filter_policies: [makePolicy('regions', 'selectable', values)],
         ...otherFields,
       });
     const first = await createNarrowShare(['south', 'east']);
@@ -225,7 +225,7 @@ describe('the dashboard that a member sees in the portal', () => {
     const { portal, context } = await createViewer();
     const share = await createShare(company, dashboard._id, {
       share_context_id: context.id,
-      share_filter_policies: [policy('regions', 'locked', ['east']), policy('region', 'hidden', [], 'select')],
+      share_filter_policies: [makePolicy('regions', 'locked', ['east']), makePolicy('region', 'hidden', [], 'select')],
     });
     const filters = (await portal.get()).body.filters.map(({ slug }: { slug: string }) => slug);
     expect(filters).toEqual(['days']);
@@ -262,7 +262,7 @@ describe('the next portal request after a change', () => {
   it('is restricted by added policies', async () => {
     const { context, portal } = await createViewer();
     expect(listRegions((await portal.execute()).body)).toHaveLength(6);
-    const grants = [makeDashboardGrant(dashboard._id, [policy('regions', 'locked', ['north'])])];
+    const grants = [makeDashboardGrant(dashboard._id, [makePolicy('regions', 'locked', ['north'])])];
     await company.as.put(`${CONTEXTS_PATH}/${context.id}/grants`, { json: { grants } });
     expect(listDistinctRegions((await portal.execute()).body)).toEqual(['north']);
   });

@@ -5,7 +5,7 @@ import { readNewestMail } from '../support/mail.ts';
 
 export const CONTEXTS_PATH = '/api/v1/share-contexts';
 
-let createdCount = 0;
+let contextCount = 0;
 
 /** Creates a context with these grants and, as external members, these addresses. */
 export async function createShareContext(
@@ -13,7 +13,7 @@ export async function createShareContext(
   grants: Record<string, unknown>[] = [],
   emails: string[] = [],
 ): Promise<{ id: string; slug: string; members: { id: string }[] }> {
-  const { status, body } = await as.post(CONTEXTS_PATH, { json: { name: `Circle ${++createdCount}`, grants } });
+  const { status, body } = await as.post(CONTEXTS_PATH, { json: { name: `Circle ${++contextCount}`, grants } });
   expect([status, body]).toEqual([201, expect.anything()]);
   const members = [];
   for (const email of emails)

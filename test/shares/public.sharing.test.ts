@@ -14,7 +14,7 @@ import {
   createShareClient,
   listDistinctRegions,
   listRegions,
-  policy,
+  makePolicy,
 } from './support.ts';
 
 const company = await createProvisionedCompany();
@@ -179,7 +179,7 @@ describe('the execution of a shared dashboard', () => {
 
 describe('a filter policy of a share', () => {
   it('allows a choice among its values if selectable, and applies all of them if no value is sent', async () => {
-    const link = await createSharedLink(policy('regions', 'selectable', ['north', 'east']));
+    const link = await createSharedLink(makePolicy('regions', 'selectable', ['north', 'east']));
     expect(await listFilters(link)).toContain('regions');
     expect(listDistinctRegions((await link.execute()).body)).toEqual(['east', 'north']);
     for (const noValues of [null, '', []]) {
@@ -201,14 +201,14 @@ describe('a filter policy of a share', () => {
   });
 
   it('sends all allowed values as a list if selectable on a single select', async () => {
-    const link = await createSharedLink(policy('region', 'selectable', ['north', 'east'], 'select'));
+    const link = await createSharedLink(makePolicy('region', 'selectable', ['north', 'east'], 'select'));
     expect(listDistinctRegions((await link.execute()).body)).toEqual(['east', 'north']);
     expect(listDistinctRegions((await link.execute({ region: 'north' })).body)).toEqual(['north']);
     expect((await link.execute({ region: 'south' })).status).toBe(403);
   });
 
   it('sets the values and hides the filter if locked', async () => {
-    const link = await createSharedLink(policy('regions', 'locked', ['north']));
+    const link = await createSharedLink(makePolicy('regions', 'locked', ['north']));
     expect(await listFilters(link)).toEqual(['region', 'days']);
     expect(listDistinctRegions((await link.execute()).body)).toEqual(['north']);
     expect(listDistinctRegions((await link.execute({ region: 'south' })).body)).toEqual([]);
@@ -221,7 +221,7 @@ describe('a filter policy of a share', () => {
   });
 
   it('hides the filter if hidden', async () => {
-    const link = await createSharedLink(policy('regions', 'hidden'));
+    const link = await createSharedLink(makePolicy('regions', 'hidden'));
     expect(await listFilters(link)).toEqual(['region', 'days']);
     expect(listRegions((await link.execute()).body)).toHaveLength(6);
     expect((await link.execute({ regions: ['north'] })).body.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
@@ -231,7 +231,7 @@ describe('a filter policy of a share', () => {
   it('still applies when its filter is removed, and refuses the results when it cannot apply', async () => {
     const { dashboard, rows } = await createSalesDashboard(company, { name: 'Losing a filter' });
     const share = await createShare(company, dashboard._id, {
-      share_filter_policies: [policy('regions', 'locked', ['north'])],
+      share_filter_policies: [makePolicy('regions', 'locked', ['north'])],
     });
     await company.as.put(`/v1/dashboards/${dashboard._id}`, { json: { filters: [] } });
     const link = createShareClient(share.token);
@@ -358,15 +358,15 @@ describe('the rate limits of a share link', () => {
 
   it('are counted per token, so that viewers of one token slow down neither other viewers nor the company', async () => {
     const limitedEnv = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '3' } };
-    const [one, other] = [await createShare(company, id), await createShare(company, id)];
+    const [firstShare, secondShare] = [await createShare(company, id), await createShare(company, id)];
     for (let remainingCount = 2; remainingCount >= 0; remainingCount--) {
-      const { status, headers } = await createShareClient(one.token).resolve(limitedEnv);
+      const { status, headers } = await createShareClient(firstShare.token).resolve(limitedEnv);
       expect([status, headers.get('x-ratelimit-remaining')]).toEqual([200, String(remainingCount)]);
     }
-    const refusedResolve = await createShareClient(one.token).resolve(limitedEnv);
+    const refusedResolve = await createShareClient(firstShare.token).resolve(limitedEnv);
     expect([refusedResolve.status, refusedResolve.body.error]).toEqual([429, 'RateLimitExceeded']);
     expect(Number(refusedResolve.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await createShareClient(other.token).resolve(limitedEnv)).status).toBe(200);
+    expect((await createShareClient(secondShare.token).resolve(limitedEnv)).status).toBe(200);
     expect((await company.as.get('/v1/auth/me', limitedEnv)).status).toBe(200);
   });
 });
@@ -377,8 +377,8 @@ describe('the token of a share', () => {
     const [named, secret] = [token.slice(0, 24), token.slice(25)];
     expect(named).toBe(company.id);
     expect((await createShareClient(token).resolve()).status).toBe(200);
-    const { id: other } = await createOwnedCompany();
-    for (const wrongToken of [secret, `${other}-${secret}`, `${named}${secret}`, `${token.toUpperCase()}`]) {
+    const { id: otherCompanyId } = await createOwnedCompany();
+    for (const wrongToken of [secret, `${otherCompanyId}-${secret}`, `${named}${secret}`, `${token.toUpperCase()}`]) {
       expect((await createShareClient(wrongToken).resolve()).status).toBe(401);
     }
   });

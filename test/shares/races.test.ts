@@ -163,15 +163,18 @@ describe('a share context', () => {
   });
 
   it('gets no grant of a dashboard that changes meanwhile, and keeps its existing grants', async () => {
-    const [shown, next] = [await postDashboard(ownerCaller, []), await postDashboard(ownerCaller, [])];
-    const { id } = await createShareContext(company, [makeDashboardGrant(shown._id)]);
+    const [shownDashboard, nextDashboard] = [
+      await postDashboard(ownerCaller, []),
+      await postDashboard(ownerCaller, []),
+    ];
+    const { id } = await createShareContext(company, [makeDashboardGrant(shownDashboard._id)]);
     const answer = await sendDuringRace(
       /^(delete from|insert into) "share_grants"/,
-      () => renameResource(`${DASHBOARDS_PATH}/${next._id}`, 'Changed'),
-      (env) => ownerCaller.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(next._id)] }, env }),
+      () => renameResource(`${DASHBOARDS_PATH}/${nextDashboard._id}`, 'Changed'),
+      (env) => ownerCaller.put(makeGrantsPath(id), { json: { grants: [makeDashboardGrant(nextDashboard._id)] }, env }),
     );
     expect(readStatusAndError(answer)).toEqual(CONFLICT_ANSWER);
-    expect(await listGrantTargets(id)).toEqual([shown._id]);
+    expect(await listGrantTargets(id)).toEqual([shownDashboard._id]);
   });
 
   it('is not renamed if its grants change meanwhile', async () => {

@@ -11,7 +11,7 @@ import {
   createShareClient,
   listDistinctRegions,
   listRegions,
-  policy,
+  makePolicy,
 } from './support.ts';
 
 const SHARES_PATH = '/api/v1/dashboard-shares';
@@ -25,7 +25,7 @@ describe('the creation of a share', () => {
     const share = await createShare(company, id, {
       name: 'For partners',
       embed_options: { allowed_origins: ['https://partner.test'], hide_header: true },
-      share_filter_policies: [policy('regions', 'selectable', ['north', 'south'])],
+      share_filter_policies: [makePolicy('regions', 'selectable', ['north', 'south'])],
     });
     expect(share).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{24}$/),
@@ -41,7 +41,7 @@ describe('the creation of a share', () => {
         hide_controls: false,
         allow_downloads: false,
       },
-      share_filter_policies: [policy('regions', 'selectable', ['north', 'south'])],
+      share_filter_policies: [makePolicy('regions', 'selectable', ['north', 'south'])],
       status: 'active',
       token: expect.stringMatching(new RegExp(`^${company.id}-[\\w-]{43}$`)),
       url: `https://api.test/p/${share.token}`,
@@ -67,13 +67,13 @@ describe('the creation of a share', () => {
     ['an origin with a path', { embed_options: { allowed_origins: ['https://a.test/path'] } }],
     ['an origin with a wildcard in its host', { embed_options: { allowed_origins: ['https://*.a.test'] } }],
     ['an origin of another scheme', { embed_options: { allowed_origins: ['javascript://a'] } }],
-    ['an unknown filter', { share_filter_policies: [policy('nope', 'locked', ['a'])] }],
-    ['a filter without options', { share_filter_policies: [policy('days', 'locked', ['a'], 'date_range')] }],
-    ['another kind than that of the filter', { share_filter_policies: [policy('region', 'locked', ['a'])] }],
-    ['a selectable policy without values', { share_filter_policies: [policy('regions', 'selectable', [])] }],
+    ['an unknown filter', { share_filter_policies: [makePolicy('nope', 'locked', ['a'])] }],
+    ['a filter without options', { share_filter_policies: [makePolicy('days', 'locked', ['a'], 'date_range')] }],
+    ['another kind than that of the filter', { share_filter_policies: [makePolicy('region', 'locked', ['a'])] }],
+    ['a selectable policy without values', { share_filter_policies: [makePolicy('regions', 'selectable', [])] }],
     [
       'two policies on one filter',
-      { share_filter_policies: [policy('regions', 'hidden'), policy('regions', 'hidden')] },
+      { share_filter_policies: [makePolicy('regions', 'hidden'), makePolicy('regions', 'hidden')] },
     ],
   ])('refuses %s', async (_what, wrongFields) => {
     const json = { share_type: 'link', ...wrongFields };
@@ -85,7 +85,7 @@ describe('the creation of a share', () => {
     [{}, 'required'],
     [{ allowed_values: [] }, 'too_few'],
   ])('refuses a policy that allows nothing, and says why: %j', async (sentPolicies, reason) => {
-    const { allowed_values: _, ...selectable } = policy('regions', 'selectable');
+    const { allowed_values: _, ...selectable } = makePolicy('regions', 'selectable');
     const json = { share_type: 'link', share_filter_policies: [{ ...selectable, ...sentPolicies }] };
     const { status, body } = await company.as.post(`/api/v1/dashboards/${id}/shares`, { json });
     expect([status, body.details]).toMatchObject([422, [{ field: 'share_filter_policies.0.allowed_values', reason }]]);
@@ -101,7 +101,7 @@ describe('the creation of a share', () => {
     const { body: dashboard } = await as.post('/v1/dashboards', { json: { name: 'One', layout, filters } });
     const shareWithValues = (values: string[]) =>
       as.post(`/api/v1/dashboards/${dashboard._id}/shares`, {
-        json: { share_type: 'link', share_filter_policies: [policy('region', 'selectable', values, 'select')] },
+        json: { share_type: 'link', share_filter_policies: [makePolicy('region', 'selectable', values, 'select')] },
       });
     expect((await shareWithValues(['north', 'south'])).status).toBe(422);
     const singleValueShare = await shareWithValues(['north']);
@@ -145,7 +145,7 @@ describe('a change of a share', () => {
     const link = createShareClient(share.token);
     expect(listRegions((await link.execute()).body)).toHaveLength(6);
     await company.as.put(`${SHARES_PATH}/${share.id}`, {
-      json: { share_filter_policies: [policy('regions', 'locked', ['east'])] },
+      json: { share_filter_policies: [makePolicy('regions', 'locked', ['east'])] },
     });
     expect(listDistinctRegions((await link.execute()).body)).toEqual(['east']);
     const { id: contextId } = await createShareContext(company);

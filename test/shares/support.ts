@@ -50,7 +50,7 @@ export const listRegions = (body: { results: { rows: string[][] }[] }): string[]
 export const listDistinctRegions = (body: { results: { rows: string[][] }[] }): string[] =>
   [...new Set(listRegions(body))].sort();
 
-export const policy = (slug: string, mode: string, values: string[] = [], kind = 'multi_select') => ({
+export const makePolicy = (slug: string, mode: string, values: string[] = [], kind = 'multi_select') => ({
   filter_slug: slug,
   filter_kind: kind,
   mode,

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import type { FilterPolicy } from '../../src/sharing/filter-policy.ts';
 import { findEmbedProblems, findPolicyProblems } from '../../src/sharing/filter-policy.ts';
-import { embed, input, policy } from './support.ts';
+import { makeEmbedTerms, makeInput, makePolicy } from './support.ts';
 
-const regionInput = input('region');
+const regionInput = makeInput('region');
 
 describe('the validation of filter policies and embeds', () => {
-  const scalarInput = input('one', { kind: 'select', takesList: false });
-  const inputs = [regionInput, scalarInput, input('name', { kind: 'text' }), input('must', { required: true })];
+  const scalarInput = makeInput('one', { kind: 'select', takesList: false });
+  const inputs = [regionInput, scalarInput, makeInput('name', { kind: 'text' }), makeInput('must', { required: true })];
   it.each<[FilterPolicy[], string[]]>([
-    [[policy('region', 'selectable', 'a')], []],
-    [[policy('other', 'hidden')], ['p.0.filter_slug']],
-    [[policy('name', 'locked', 'a')], ['p.0.filter_slug']],
-    [[policy('region', 'locked')], ['p.0.allowed_values']],
-    [[policy('region', 'hidden'), policy('region', 'hidden')], ['p.1.filter_slug']],
-    [[policy('one', 'selectable', 'a')], ['p.0.filter_kind']],
-    [[{ ...policy('one', 'selectable', 'a', 'b'), filter_kind: 'select' }], ['p.0.filter_slug']],
-    [[{ ...policy('one', 'locked', 'a'), filter_kind: 'select' }], []],
-    [[policy('must', 'hidden')], ['p.0.mode']],
+    [[makePolicy('region', 'selectable', 'a')], []],
+    [[makePolicy('other', 'hidden')], ['p.0.filter_slug']],
+    [[makePolicy('name', 'locked', 'a')], ['p.0.filter_slug']],
+    [[makePolicy('region', 'locked')], ['p.0.allowed_values']],
+    [[makePolicy('region', 'hidden'), makePolicy('region', 'hidden')], ['p.1.filter_slug']],
+    [[makePolicy('one', 'selectable', 'a')], ['p.0.filter_kind']],
+    [[{ ...makePolicy('one', 'selectable', 'a', 'b'), filter_kind: 'select' }], ['p.0.filter_slug']],
+    [[{ ...makePolicy('one', 'locked', 'a'), filter_kind: 'select' }], []],
+    [[makePolicy('must', 'hidden')], ['p.0.mode']],
   ])('names the invalid fields of the policies %j', (policies, fields) => {
     expect(findPolicyProblems(inputs, policies, 'p').map(({ field }) => field)).toEqual(fields);
   });
@@ -31,6 +31,6 @@ describe('the validation of filter policies and embeds', () => {
     [{ allowedSlugs: ['must'], requiredSlugs: ['region'] }, ['required_params.0']],
     [{ allowedSlugs: ['region'] }, ['allowed_params']],
   ])('names the invalid fields of the embed %j', (terms, fields) => {
-    expect(findEmbedProblems(inputs, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
+    expect(findEmbedProblems(inputs, makeEmbedTerms(terms).embed).map(({ field }) => field)).toEqual(fields);
   });
 });

@@ -6,7 +6,7 @@ import { makeViewerRules } from '../../src/sharing/rules.ts';
 import { allowsNothing, computeBoundValues, formatCanonicalValues } from '../../src/sharing/values.ts';
 import type { ViewerAttributes } from '../../src/sharing/viewer-attributes.ts';
 import type { BoundValue, BoundValues } from '../../src/sql-templates/parameters.ts';
-import { input, makeList } from './support.ts';
+import { makeInput, makeList } from './support.ts';
 
 const FILTER_VALUES = ['a', 'b', 'c', 'd'];
 const FILTER_SLUGS = ['x', 'y'];
@@ -68,7 +68,7 @@ const arbitraryDimensions = fc.tuple(
         kind: fc.constantFrom('select' as const, 'multi_select' as const),
         default: fc.option(fc.constantFrom(...FILTER_VALUES)),
       })
-      .map((overrides) => input(slug, overrides)),
+      .map((overrides) => makeInput(slug, overrides)),
   ),
 );
 
@@ -100,11 +100,13 @@ const arbitraryDashboard = fc
       const widgetsWithSlug = WIDGET_IDS.filter((id) => parametersByWidget.get(id)?.includes(slug));
       const filteredWidgets = filters[at];
       if (filteredWidgets === null || filteredWidgets === undefined) {
-        return widgetsWithSlug.length === 0 ? [] : [input(slug, { origin: 'parameter', appliesTo: widgetsWithSlug })];
+        return widgetsWithSlug.length === 0
+          ? []
+          : [makeInput(slug, { origin: 'parameter', appliesTo: widgetsWithSlug })];
       }
       const appliesTo = widgetsWithSlug.filter((id) => filteredWidgets.includes(id));
       return [
-        input(slug, {
+        makeInput(slug, {
           kind: kinds[at],
           appliesTo,
           skippedIds: widgetsWithSlug.filter((id) => !appliesTo.includes(id)),
@@ -220,7 +222,7 @@ describe('the filter rules of a viewer', () => {
   });
 
   it('show no more rows when a policy is added, if no filter has a default', () => {
-    const plainInputs = FILTER_SLUGS.map((slug) => input(slug));
+    const plainInputs = FILTER_SLUGS.map((slug) => makeInput(slug));
     const selectRows = (policies: FilterPolicy[], sentValues: Record<string, unknown>) => {
       try {
         const values = computeBoundValues(makeViewerRules(plainInputs, { policies }), sentValues);

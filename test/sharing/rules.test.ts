@@ -6,9 +6,9 @@ import { makeViewerRules } from '../../src/sharing/rules.ts';
 import { computeBoundValues } from '../../src/sharing/values.ts';
 import { combineAttributes, type ViewerAttributes } from '../../src/sharing/viewer-attributes.ts';
 import type { BoundValue } from '../../src/sql-templates/parameters.ts';
-import { embed, input, makeList, policy } from './support.ts';
+import { makeEmbedTerms, makeInput, makeList, makePolicy } from './support.ts';
 
-const regionInput = input('region');
+const regionInput = makeInput('region');
 const decideValues = (
   terms: ViewerTerms,
   sentValues: Record<string, unknown>,
@@ -24,24 +24,24 @@ const decideValues = (
 const VIOLATION_CODE = 'sharing.policy_violation';
 const INVALID_CODE = 'request.invalid';
 
-const selectableTerms = { policies: [policy('region', 'selectable', 'a', 'b')] };
-const lockedTerms = { policies: [policy('region', 'locked', 'a', 'b')] };
-const hiddenTerms = { policies: [policy('region', 'hidden')] };
-const inputWithDefault = input('region', { default: ['c'] });
-const inputByArea = input('region', { viewerAttributes: ['area'] });
-const inputByBoth = input('region', { viewerAttributes: ['area', 'zone'] });
+const selectableTerms = { policies: [makePolicy('region', 'selectable', 'a', 'b')] };
+const lockedTerms = { policies: [makePolicy('region', 'locked', 'a', 'b')] };
+const hiddenTerms = { policies: [makePolicy('region', 'hidden')] };
+const inputWithDefault = makeInput('region', { default: ['c'] });
+const inputByArea = makeInput('region', { viewerAttributes: ['area'] });
+const inputByBoth = makeInput('region', { viewerAttributes: ['area', 'zone'] });
 const makeInputByArea = (kind: Input['kind']): Input => ({ ...inputByArea, kind, takesList: false });
-const selectInput = input('region', { kind: 'select' });
-const requiredInput = input('region', { required: true });
-const parameterInput = input('region', { origin: 'parameter' });
+const selectInput = makeInput('region', { kind: 'select' });
+const requiredInput = makeInput('region', { required: true });
+const parameterInput = makeInput('region', { origin: 'parameter' });
 const makeAreaTerms = (value: string | number | string[]): ViewerTerms => ({ attributes: { area: value } });
-const makeSelectablePolicy = (...values: string[]) => policy('region', 'selectable', ...values);
-const makeLockedPolicy = (...values: string[]) => policy('region', 'locked', ...values);
+const makeSelectablePolicy = (...values: string[]) => makePolicy('region', 'selectable', ...values);
+const makeLockedPolicy = (...values: string[]) => makePolicy('region', 'locked', ...values);
 const makeTerms = (...policies: FilterPolicy[]): ViewerTerms => ({ policies });
-const makeFixedTerms = (value: unknown) => embed({ fixedValues: { region: value } });
-const allowedEmbedTerms = embed({ allowedSlugs: ['region'] });
-const requiredEmbedTerms = embed({ allowedSlugs: ['region'], requiredSlugs: ['region'] });
-const fixedCityTerms = embed({ fixedValues: { region: ['a'] }, allowedSlugs: ['city'] });
+const makeFixedTerms = (value: unknown) => makeEmbedTerms({ fixedValues: { region: value } });
+const allowedEmbedTerms = makeEmbedTerms({ allowedSlugs: ['region'] });
+const requiredEmbedTerms = makeEmbedTerms({ allowedSlugs: ['region'], requiredSlugs: ['region'] });
+const fixedCityTerms = makeEmbedTerms({ fixedValues: { region: ['a'] }, allowedSlugs: ['city'] });
 
 describe('a filter value in the request of a viewer', () => {
   const cases: [title: string, terms: ViewerTerms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
@@ -199,30 +199,30 @@ describe('a filter value in the request of a viewer', () => {
     ],
     [
       'hidden and selectable: bound, not chosen',
-      makeTerms(makeSelectablePolicy('a'), policy('region', 'hidden')),
+      makeTerms(makeSelectablePolicy('a'), makePolicy('region', 'hidden')),
       {},
       makeList('a'),
     ],
     [
       'selectable and hidden: bound, not chosen',
-      makeTerms(policy('region', 'hidden'), makeSelectablePolicy('a')),
+      makeTerms(makePolicy('region', 'hidden'), makeSelectablePolicy('a')),
       {},
       makeList('a'),
     ],
-    ['a policy for a filter that is gone', { policies: [policy('gone', 'locked', 'a')] }, {}, VIOLATION_CODE],
-    ['hiding a filter that is gone', { policies: [policy('gone', 'hidden')] }, { region: ['a'] }, makeList('a')],
+    ['a policy for a filter that is gone', { policies: [makePolicy('gone', 'locked', 'a')] }, {}, VIOLATION_CODE],
+    ['hiding a filter that is gone', { policies: [makePolicy('gone', 'hidden')] }, { region: ['a'] }, makeList('a')],
     [
       'a policy for a filter that takes no list any more',
       lockedTerms,
       {},
       VIOLATION_CODE,
-      input('region', { kind: 'text' }),
+      makeInput('region', { kind: 'text' }),
     ],
 
     ['embed: fixed', makeFixedTerms('a'), {}, makeList('a')],
     ['embed: fixed and sent again', makeFixedTerms('a'), { region: 'a' }, VIOLATION_CODE],
-    ['embed: not allowed', embed({}), { region: 'a' }, VIOLATION_CODE],
-    ['embed: not allowed, so the default', embed({}), {}, makeList('c'), inputWithDefault],
+    ['embed: not allowed', makeEmbedTerms({}), { region: 'a' }, VIOLATION_CODE],
+    ['embed: not allowed, so the default', makeEmbedTerms({}), {}, makeList('c'), inputWithDefault],
     ['embed: allowed', allowedEmbedTerms, { region: 'a' }, makeList('a')],
     ['embed: allowed, left out', allowedEmbedTerms, {}, null],
     ['embed: required, left out', requiredEmbedTerms, {}, INVALID_CODE],
@@ -233,7 +233,7 @@ describe('a filter value in the request of a viewer', () => {
       makeFixedTerms('a'),
       {},
       makeList(),
-      input('region', { kind: 'number' }),
+      makeInput('region', { kind: 'number' }),
     ],
     ['embed and policy: fixed within', { ...makeFixedTerms(['a', 'c']), ...selectableTerms }, {}, makeList('a')],
     ['embed and policy: fixed to no value', { ...makeFixedTerms(null), ...selectableTerms }, {}, makeList('a', 'b')],
@@ -269,9 +269,13 @@ describe('a filter value in the request of a viewer', () => {
 
 describe('the filters that a viewer may use', () => {
   it('are the filters with a choice, with the default if that is allowed', () => {
-    const inputs = [inputWithDefault, input('city', { default: ['a'] }), input('shop')];
+    const inputs = [inputWithDefault, makeInput('city', { default: ['a'] }), makeInput('shop')];
     const terms = {
-      policies: [makeSelectablePolicy('a'), policy('city', 'selectable', 'a', 'b'), policy('shop', 'locked', 'x')],
+      policies: [
+        makeSelectablePolicy('a'),
+        makePolicy('city', 'selectable', 'a', 'b'),
+        makePolicy('shop', 'locked', 'x'),
+      ],
     };
     const filters = listUsableFilters(makeViewerRules(inputs, terms));
     expect(filters.map(({ slug, default: defaultValue }) => [slug, defaultValue])).toEqual([
@@ -285,7 +289,7 @@ describe('the filters that a viewer may use', () => {
       'a',
       'b',
     ]);
-    for (const terms of [lockedTerms, hiddenTerms, embed({})]) {
+    for (const terms of [lockedTerms, hiddenTerms, makeEmbedTerms({})]) {
       expect(() => makeOptionsRule(makeViewerRules([regionInput], terms), 'region', null)).toThrow(
         expect.objectContaining({ reason: 'sharing.filter_disabled' }),
       );
@@ -297,10 +301,10 @@ describe('the filters that a viewer may use', () => {
 });
 
 describe('a visualization that the rules of its viewer do not filter', () => {
-  const inputWithWidgets = input('region', { appliesTo: ['v', 'w'] });
-  const narrowedInput = input('region', { appliesTo: ['v'], skippedIds: ['w'] });
-  const removedInput = input('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
-  const textInput = input('region', { appliesTo: ['v'], skippedIds: ['w'], kind: 'text' });
+  const inputWithWidgets = makeInput('region', { appliesTo: ['v', 'w'] });
+  const narrowedInput = makeInput('region', { appliesTo: ['v'], skippedIds: ['w'] });
+  const removedInput = makeInput('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
+  const textInput = makeInput('region', { appliesTo: ['v'], skippedIds: ['w'], kind: 'text' });
   const fixedTerms = makeFixedTerms(['a']);
   const cases: [title: string, terms: ViewerTerms, of: Input[], refused: string[], unenforceable: string[]][] = [
     ['no rules', {}, [narrowedInput], [], []],
@@ -311,7 +315,7 @@ describe('a visualization that the rules of its viewer do not filter', () => {
     ['a locked filter that is removed', lockedTerms, [removedInput], ['v', 'w'], []],
     ['a selectable filter that is removed', selectableTerms, [removedInput], ['v', 'w'], []],
     ['a locked filter that is now a text', lockedTerms, [textInput], ['v', 'w'], []],
-    ['a locked filter on no chart', lockedTerms, [input('region')], [], []],
+    ['a locked filter on no chart', lockedTerms, [makeInput('region')], [], []],
     ['a locked filter, without filter and parameter', lockedTerms, [], [], ['region']],
     ['a fixed filter on all charts', fixedTerms, [inputWithWidgets], [], []],
     ['a fixed filter not on all charts', fixedTerms, [narrowedInput], ['w'], []],
@@ -340,15 +344,15 @@ describe('a visualization that the rules of its viewer do not filter', () => {
       throw new Error('Nothing was refused.');
     };
     expect(decideSentValues([], lockedTerms, {})).not.toContain('region');
-    expect(decideSentValues([requiredInput], embed({}), {})).not.toContain('region');
+    expect(decideSentValues([requiredInput], makeEmbedTerms({}), {})).not.toContain('region');
     expect(decideSentValues([regionInput], lockedTerms, { region: ['a'] })).toContain('region');
   });
 });
 
 describe('the SQL of filter options', () => {
-  const cityInput = input('city');
-  const shopInput = input('shop');
-  const parameterOnlyInput = input('region', { origin: 'parameter', appliesTo: ['v'] });
+  const cityInput = makeInput('city');
+  const shopInput = makeInput('shop');
+  const parameterOnlyInput = makeInput('region', { origin: 'parameter', appliesTo: ['v'] });
   const DISABLED_CODE = 'sharing.filter_disabled';
   const enforcedValues = [['region', makeList('a', 'b')]];
   const cases: [title: string, terms: ViewerTerms, uses: string[] | null, outcome: unknown, of?: Input[]][] = [
@@ -361,7 +365,7 @@ describe('the SQL of filter options', () => {
     ['another locked, and options without SQL', lockedTerms, null, enforcedValues],
     [
       'two others restricted, and one is used',
-      { policies: [...lockedTerms.policies, policy('shop', 'selectable', 'x')] },
+      { policies: [...lockedTerms.policies, makePolicy('shop', 'selectable', 'x')] },
       ['region'],
       DISABLED_CODE,
     ],
@@ -377,11 +381,11 @@ describe('the SQL of filter options', () => {
     ['a parameter without a filter fixed', fixedCityTerms, ['region'], DISABLED_CODE, [parameterOnlyInput, cityInput]],
     [
       'a policy of its own, whose values are shown without the SQL',
-      { policies: [...lockedTerms.policies, policy('city', 'selectable', 'x')] },
+      { policies: [...lockedTerms.policies, makePolicy('city', 'selectable', 'x')] },
       [],
       null,
     ],
-    ['a policy of its own, which need not be used', { policies: [policy('city', 'selectable', 'x')] }, [], []],
+    ['a policy of its own, which need not be used', { policies: [makePolicy('city', 'selectable', 'x')] }, [], []],
   ];
   it.each(cases)(
     'is bound by the rules, or not run (%s)',
@@ -396,10 +400,10 @@ describe('the SQL of filter options', () => {
 
 describe('a filter that a viewer attribute decides', () => {
   const attributes = { area: ['a'] };
-  const attributeInput = input('region', { viewerAttributes: ['area'], appliesTo: ['v'], skippedIds: ['w'] });
+  const attributeInput = makeInput('region', { viewerAttributes: ['area'], appliesTo: ['v'], skippedIds: ['w'] });
 
   it('is not shown, and is enforced on the options of other filters', () => {
-    const rules = makeViewerRules([attributeInput, input('city')], { attributes });
+    const rules = makeViewerRules([attributeInput, makeInput('city')], { attributes });
     expect(listUsableFilters(rules).map(({ slug }) => slug)).toEqual(['city']);
     expect(rules.enforcedValues).toEqual(new Map([['region', makeList('a')]]));
     expect(() => makeOptionsRule(rules, 'region', null)).toThrow(
@@ -411,14 +415,14 @@ describe('a filter that a viewer attribute decides', () => {
     expect(makeOptionsRule(rules, 'city', () => new Set(['region'])).boundValues).toEqual(
       new Map([['region', makeList('a')]]),
     );
-    const rulesWithoutAttributes = makeViewerRules([attributeInput, input('city')], {});
+    const rulesWithoutAttributes = makeViewerRules([attributeInput, makeInput('city')], {});
     expect(() => makeOptionsRule(rulesWithoutAttributes, 'city', () => new Set(['region']))).toThrow();
   });
 
   it('refuses the visualizations that it does not apply to', () => {
     expect([...makeViewerRules([attributeInput], { attributes }).refusedIds]).toEqual(['w']);
     expect([...makeViewerRules([attributeInput], {}).refusedIds].sort()).toEqual(['v', 'w']);
-    const partlyBoundInput = input('region', { appliesTo: ['v'], skippedIds: ['w', 'u'], unboundIds: ['w'] });
+    const partlyBoundInput = makeInput('region', { appliesTo: ['v'], skippedIds: ['w', 'u'], unboundIds: ['w'] });
     expect([...makeViewerRules([partlyBoundInput], { attributes }).refusedIds]).toEqual(['w']);
     expect([...makeViewerRules([partlyBoundInput, attributeInput], { isInsider: true }).refusedIds]).toEqual([]);
   });

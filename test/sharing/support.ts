@@ -1,7 +1,7 @@
 import type { FilterPolicy, Input, PolicyMode, ViewerTerms } from '../../src/sharing/filter-policy.ts';
 
 /** Creates an input that accepts any number of values, except for the overrides. */
-export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({
+export const makeInput = (slug: string, overrides: Partial<Input> = {}): Input => ({
   slug,
   label: slug,
   kind: 'multi_select',
@@ -17,7 +17,7 @@ export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({
 });
 
 /** Creates a policy for a multi_select filter. */
-export const policy = (slug: string, mode: PolicyMode, ...allowed_values: string[]): FilterPolicy => ({
+export const makePolicy = (slug: string, mode: PolicyMode, ...allowed_values: string[]): FilterPolicy => ({
   filter_slug: slug,
   filter_kind: 'multi_select',
   mode,
@@ -25,7 +25,7 @@ export const policy = (slug: string, mode: PolicyMode, ...allowed_values: string
 });
 
 /** Creates the terms of an embed, empty except for `terms`. */
-export const embed = (terms: Partial<NonNullable<ViewerTerms['embed']>>) => ({
+export const makeEmbedTerms = (terms: Partial<NonNullable<ViewerTerms['embed']>>) => ({
   embed: { fixedValues: {}, allowedSlugs: [], requiredSlugs: [], ...terms },
 });
 

@@ -211,8 +211,8 @@ describe('a mailed code', () => {
     for (let attempt = 0; attempt < 5; attempt += 1)
       expect((await verifyCode(email, makeWrongCode(code))).status).toBe(400);
     expect((await verifyCode(email, code)).status).toBe(400);
-    const next = await requestMailedCode(email);
+    const nextCode = await requestMailedCode(email);
     advanceClock(10 * MINUTE_MS + 1000);
-    expect((await verifyCode(email, next)).status).toBe(400);
+    expect((await verifyCode(email, nextCode)).status).toBe(400);
   });
 });

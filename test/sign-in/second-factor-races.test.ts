@@ -75,9 +75,9 @@ describe('a sign-in that waits for the second factor', () => {
     expect(readStatusAndCode(await finishSignIn(pendingToken, { totp_token: makeCode() }))).toEqual(
       ENDED_SESSION_ERROR,
     );
-    const next = await readPendingToken(company, email);
+    const nextToken = await readPendingToken(company, email);
     for (let step = 0; step < 11; step += 1) goToNextStep();
-    expect(readStatusAndCode(await finishSignIn(next, { totp_token: makeCode() }))).toEqual(ENDED_SESSION_ERROR);
+    expect(readStatusAndCode(await finishSignIn(nextToken, { totp_token: makeCode() }))).toEqual(ENDED_SESSION_ERROR);
   });
 });
 

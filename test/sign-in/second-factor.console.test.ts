@@ -81,18 +81,18 @@ describe('a sign-in with a second factor', () => {
 
   it('accepts each backup code once, also in upper case and with spaces', async () => {
     const { email, backupCodes } = await createEnrolledUser(company);
-    const [one, other] = backupCodes as [string, string];
+    const [firstCode, secondCode] = backupCodes as [string, string];
     const [first, second] = [await readPendingToken(company, email), await readPendingToken(company, email)];
-    const usedCode = { backup_code: one };
+    const usedCode = { backup_code: firstCode };
     expect(
       readStatusAndCode(
         await finishSignInDuringRace(() => expectSuccess(finishSignIn(first, usedCode)), second, usedCode),
       ),
     ).toEqual(WRONG_CODE_ERROR);
-    const typedCode = ` ${other.replace('-', ' ').toUpperCase()} `;
+    const typedCode = ` ${secondCode.replace('-', ' ').toUpperCase()} `;
     expect((await finishSignIn(await readPendingToken(company, email), { backup_code: typedCode })).status).toBe(200);
     expect(
-      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { backup_code: other })),
+      readStatusAndCode(await finishSignIn(await readPendingToken(company, email), { backup_code: secondCode })),
     ).toEqual(WRONG_CODE_ERROR);
   });
 

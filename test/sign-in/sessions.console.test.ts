@@ -65,11 +65,14 @@ describe('a request to end sessions', () => {
   it('can end one session of the caller', async () => {
     const { as, elsewhere } = await createTwiceSignedInUser();
     const { records } = (await as.get('/v1/auth/sessions')).body;
-    const [other] = records.filter(({ current }: { current: boolean }) => !current);
-    const { status, body } = await as.delete(`/v1/auth/sessions/${other._id}`);
+    const [otherSession] = records.filter(({ current }: { current: boolean }) => !current);
+    const { status, body } = await as.delete(`/v1/auth/sessions/${otherSession._id}`);
     expect([status, body]).toEqual([204, '']);
     expect([await isSessionLive(as), await isSessionLive(elsewhere)]).toEqual([true, false]);
-    expect(readStatusAndCode(await as.delete(`/v1/auth/sessions/${other._id}`))).toEqual([404, 'SESSION_NOT_FOUND']);
+    expect(readStatusAndCode(await as.delete(`/v1/auth/sessions/${otherSession._id}`))).toEqual([
+      404,
+      'SESSION_NOT_FOUND',
+    ]);
   });
 
   it('never ends a session of another user', async () => {

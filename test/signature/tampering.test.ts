@@ -38,11 +38,15 @@ const changeHeader =
   (
     name: string,
     alphabet: string,
-    part: (value: string) => readonly [before: string, target: string, after: string] = (value) => ['', value, ''],
+    splitValue: (value: string) => readonly [before: string, target: string, after: string] = (value) => [
+      '',
+      value,
+      '',
+    ],
   ): RequestChange =>
   (wireRequest, at, choiceFraction) => {
     const headers = new Headers(wireRequest.headers);
-    const [before, target, after] = part(headers.get(name) as string);
+    const [before, target, after] = splitValue(headers.get(name) as string);
     headers.set(name, before + changeCharacter(target, at, choiceFraction, alphabet) + after);
     return { ...wireRequest, headers };
   };
@@ -159,11 +163,11 @@ describe('a hostile request', () => {
   });
 
   it('is read up to the limit when it has no Content-Length', async () => {
-    const stream = (text: string) => new Blob([text]).stream();
+    const openStream = (text: string) => new Blob([text]).stream();
     const sendStream = async (wireRequest: WireRequest, text: string) =>
       callApi(wireRequest.method, wireRequest.path, {
         headers: Object.fromEntries(wireRequest.headers),
-        body: stream(text),
+        body: openStream(text),
       });
     const name = JSON.stringify({ name: 'Streamed' });
     expect(

@@ -11,10 +11,10 @@ export function createRandomGenerator(seed: number): () => number {
 
 /** Creates functions for random choices that are the same for the same seed. */
 export function createRandomChoices(seed: number) {
-  const next = createRandomGenerator(seed);
-  const pickInteger = (maximum: number) => Math.floor(next() * (maximum + 1));
+  const drawFraction = createRandomGenerator(seed);
+  const pickInteger = (maximum: number) => Math.floor(drawFraction() * (maximum + 1));
   return {
-    chance: (probability: number) => next() < probability,
+    chance: (probability: number) => drawFraction() < probability,
     upTo: pickInteger,
     of: <T>(choices: readonly T[]) => choices[pickInteger(choices.length - 1)] as T,
   };

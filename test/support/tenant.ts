@@ -19,7 +19,7 @@ export class MemoryLedger {
   #password: string | undefined;
   #lease: { token: object; endsAt: number } | undefined;
 
-  /** Returns the record as one call of the provisioning reads and writes it. */
+  /** Returns the record for one call of the provisioning, which holds the lease under a token of its own. */
   record(): ProvisioningRecord {
     const token = {};
     return {

@@ -107,7 +107,7 @@ describe('user SQL under limits', () => {
   });
 
   it('returns only the columns for a limit of no rows, without running the query', async () => {
-    expect(await testTenant.run('SELECT 1 / (random() * 0)::integer AS broken', [], { rows: 0 })).toEqual({
+    expect(await testTenant.run('SELECT 1 / (random() * 0)::integer AS broken', [], { maxRows: 0 })).toEqual({
       columns: [{ name: 'broken', type: 'integer' }],
       rows: [],
       truncated: false,

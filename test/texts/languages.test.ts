@@ -60,11 +60,11 @@ describe.each([
     for (const locale of LOCALES) {
       for (const [path, text] of listTexts(languages[locale])) {
         if (typeof text === 'string') continue;
-        const englishText = englishTexts.get(path) as (...values: never[]) => unknown;
+        const renderEnglish = englishTexts.get(path) as (...values: never[]) => unknown;
         const names = Array.from({ length: text.length }, (_each, at) => `Ω${at}Ω`);
-        const renderNames = (translatedText: typeof englishText) =>
-          names.filter((name) => [translatedText(...(names as never[]))].flat().join('').includes(name));
-        expect(renderNames(text as typeof englishText), `${locale} ${path}`).toEqual(renderNames(englishText));
+        const renderNames = (renderTranslation: typeof renderEnglish) =>
+          names.filter((name) => [renderTranslation(...(names as never[]))].flat().join('').includes(name));
+        expect(renderNames(text as typeof renderEnglish), `${locale} ${path}`).toEqual(renderNames(renderEnglish));
       }
     }
     expect(PAGE_TEXTS.en.moreRows(1)).toBe('Show more (1 row left)');

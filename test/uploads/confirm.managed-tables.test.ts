@@ -84,7 +84,7 @@ describe('the confirmation of an upload job', () => {
     expect((await readRows(company, job.user_table_id))[0]).toMatchObject({ a: 'Ana', b: '31', c: '1994-05-01 10:30' });
   });
 
-  const text = (name: string, otherFields = {}) => ({
+  const makeTextColumn = (name: string, otherFields = {}) => ({
     name,
     display_name: name,
     type: 'text',
@@ -98,26 +98,26 @@ describe('the confirmation of an upload job', () => {
     ['no columns', { columns: [] }, 'columns'],
     ['a name that is no identifier', { display_name: 'Vendas!' }, 'display_name'],
     ['a name of 64 characters', { display_name: 'a'.repeat(64) }, 'display_name'],
-    ['a reserved column', { columns: [text('id', { source_index: 0 })] }, 'columns.0.name'],
+    ['a reserved column', { columns: [makeTextColumn('id', { source_index: 0 })] }, 'columns.0.name'],
     [
       'the same column name twice',
-      { columns: [text('a', { source_index: 0 }), text('a', { source_index: 1 })] },
+      { columns: [makeTextColumn('a', { source_index: 0 }), makeTextColumn('a', { source_index: 1 })] },
       'columns.1.name',
     ],
-    ['an unknown type', { columns: [text('nome', { type: 'money' })] }, 'columns.0.type'],
-    ['a column that no file has', { columns: [text('x')] }, 'columns.0.name'],
+    ['an unknown type', { columns: [makeTextColumn('nome', { type: 'money' })] }, 'columns.0.type'],
+    ['a column that no file has', { columns: [makeTextColumn('x')] }, 'columns.0.name'],
     [
       'a source_index beyond the columns of the files',
-      { columns: [text('nome', { source_index: 3 })] },
+      { columns: [makeTextColumn('nome', { source_index: 3 })] },
       'columns.0.source_index',
     ],
     [
       'the same column of the files twice',
-      { columns: [text('nome'), text('x', { source_index: 0 })] },
+      { columns: [makeTextColumn('nome'), makeTextColumn('x', { source_index: 0 })] },
       'columns.1.source_index',
     ],
-    ['an unknown time zone', { columns: [text('nome')], time_zone: 'Mars/Olympus' }, 'time_zone'],
-    ['a UTC offset as the time zone', { columns: [text('nome')], time_zone: '+03:00' }, 'time_zone'],
+    ['an unknown time zone', { columns: [makeTextColumn('nome')], time_zone: 'Mars/Olympus' }, 'time_zone'],
+    ['a UTC offset as the time zone', { columns: [makeTextColumn('nome')], time_zone: '+03:00' }, 'time_zone'],
   ])('is refused for %s, and the job stays unconfirmed', async (_, body, field) => {
     refusedJob ??= createWaitingJob();
     const { jobId, columns } = await refusedJob;

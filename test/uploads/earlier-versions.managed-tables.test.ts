@@ -17,8 +17,8 @@ import { makeSheetWorkbook } from './workbooks.ts';
 const SMALL_MESSAGES = { UPLOAD_MESSAGE_BYTES: '32768' };
 const ROW_COUNT = 20_000;
 
-const makeRange = <Row>(row: (index: number) => Row): Row[] =>
-  Array.from({ length: ROW_COUNT }, (_, index) => row(index));
+const makeRange = <Row>(makeRow: (index: number) => Row): Row[] =>
+  Array.from({ length: ROW_COUNT }, (_, index) => makeRow(index));
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever an earlier version left
 type AnalysisState = any;
@@ -55,9 +55,9 @@ describe('an upload job that an earlier version of the Worker began', () => {
       'a workbook',
       () => makeFile('dados.xlsx', makeSheetWorkbook([['codigo', 'nome'], ...makeRange((row) => [row, 'a'])])),
     ],
-  ])('has its analysis finished by the current version: %s', async (_, file) => {
+  ])('has its analysis finished by the current version: %s', async (_, createFile) => {
     const queue = createTestQueue();
-    const jobId = await uploadFiles(company, [file()], queue);
+    const jobId = await uploadFiles(company, [createFile()], queue);
     while (!isUnfinished(await readState(jobId))) {
       await deliverMessage(queue.messages.shift() as JobMessage, { ...queue.env, ...SMALL_MESSAGES });
     }

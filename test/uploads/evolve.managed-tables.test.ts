@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
@@ -21,7 +21,7 @@ let tableCount = 0;
 const company = await createProvisionedCompany();
 
 type FileContent = string | Uint8Array<ArrayBuffer>;
-const INTEGER_COLUMN = column('n', 'integer');
+const INTEGER_COLUMN = makeColumn('n', 'integer');
 const queue = createTestQueue();
 /** A separate queue for the messages that re-check what reads a table. */
 const recheckQueue = createTestQueue();
@@ -158,7 +158,7 @@ describe('an upload that may add columns to its table', () => {
   });
 
   it('refuses more columns than a table can have', async () => {
-    const manyColumns = Array.from({ length: 999 }, (_, index) => column(`c${index}`, 'integer'));
+    const manyColumns = Array.from({ length: 999 }, (_, index) => makeColumn(`c${index}`, 'integer'));
     const { id } = await createFilledTable([INTEGER_COLUMN, ...manyColumns], []);
     const { jobId, schema } = await createWaitingJob(id, 'add', CSV_FILE);
     const sentColumns = [schema.columns[0], ...schema.new_columns];
@@ -174,7 +174,7 @@ describe('an upload that may add columns to its table', () => {
     const { jobId, schema } = await createWaitingJob(id, 'none', CSV_FILE);
     expect(schema).not.toHaveProperty('new_columns');
     expect(schema.ignored_columns).toHaveLength(2);
-    const columns = [...schema.columns, column('nome')];
+    const columns = [...schema.columns, makeColumn('nome')];
     expect((await confirmJob(company, jobId, { columns })).status).toBe(422);
     await cancelJob(company, jobId);
     expect(await types()).toEqual({ n: 'integer' });
@@ -204,7 +204,7 @@ describe('an upload that may widen columns of its table', () => {
     const allColumns = [...wideningColumns, ...fittingColumns];
     const types = (key: 'from' | 'to') => Object.fromEntries(allColumns.map((each) => [each.name, each[key]]));
     const table = await createFilledTable(
-      allColumns.map(({ name, from }) => column(name, String(from))),
+      allColumns.map(({ name, from }) => makeColumn(name, String(from))),
       [Object.fromEntries(allColumns.map(({ name, stored }) => [name, stored]))],
     );
     const valuesBefore = await table.values();
@@ -230,7 +230,7 @@ describe('an upload that may widen columns of its table', () => {
   });
 
   it('checks every row of every file, workbooks included, over many small messages', async () => {
-    const { id } = await createFilledTable([INTEGER_COLUMN, column('d', 'date')], []);
+    const { id } = await createFilledTable([INTEGER_COLUMN, makeColumn('d', 'date')], []);
     const makeLines = (last: string) =>
       `n,d\n${Array.from({ length: 3000 }, (_, n) => `${n},2024-01-31`).join('\n')}\n${last}\n`;
     const { body } = await postEvolvingForm(id, 'widen', [
@@ -294,7 +294,7 @@ describe('an upload that may widen columns of its table', () => {
 
   it('may update rows by a key, and keeps the unique index of the key', async () => {
     const { id, routes, types, values } = await createFilledTable(
-      [INTEGER_COLUMN, column('v', 'integer')],
+      [INTEGER_COLUMN, makeColumn('v', 'integer')],
       [
         { n: 1, v: 10 },
         { n: 2, v: 20 },
@@ -320,7 +320,7 @@ describe('an upload that may widen columns of its table', () => {
   });
 
   it('proposes the same types again after a second analysis', async () => {
-    const { id } = await createFilledTable([INTEGER_COLUMN, column('m', 'integer')], []);
+    const { id } = await createFilledTable([INTEGER_COLUMN, makeColumn('m', 'integer')], []);
     const { jobId, schema } = await createWaitingJob(id, 'widen', 'n;m\n1;2,5\n');
     expect(schema.changed_columns).toMatchObject([{ name: 'm', to: 'decimal' }]);
     const path = `/v1/managed-tables/upload-jobs/${jobId}/analyze`;
@@ -403,7 +403,7 @@ describe('an undo of an upload that changed columns', () => {
     expect(await undoJob(company, first.jobId)).toMatchObject(makeUndoneResult(1));
     expect(await table.values()).toEqual([{ n: 1 }, { n: 2 }]);
     const thirdTable = await createWidenedTable();
-    expect((await thirdTable.routes.put({ columns: [column('n', 'decimal'), column('y')] })).status).toBe(200);
+    expect((await thirdTable.routes.put({ columns: [makeColumn('n', 'decimal'), makeColumn('y')] })).status).toBe(200);
     expect(await undoJob(company, thirdTable.jobId)).toMatchObject(makeNotUndoneResult('columns_changed'));
   });
 
@@ -497,7 +497,7 @@ describe('an upload that changes columns', () => {
   it('locks the columns of its table, and fails where somebody still changed them directly in the database', async () => {
     const { id, name, routes, types } = await createFilledTable();
     const { publish, jobId } = await createStagedJob(id, CSV_FILE);
-    expect((await routes.put({ columns: [column('n', 'text')] })).body.error_code).toBe('MANAGED_TABLE_LOCKED');
+    expect((await routes.put({ columns: [makeColumn('n', 'text')] })).body.error_code).toBe('MANAGED_TABLE_LOCKED');
     await queryDatabase(company, async (database) => {
       await database.query(`ALTER TABLE public."${name}" ALTER n TYPE text`);
       await database.query(

@@ -4,7 +4,7 @@ import { openContext } from '../../src/context.ts';
 import { type FetchLimits, type FetchState, fetchSource } from '../../src/modules/uploads/fetch.ts';
 import { workOnJob } from '../../src/modules/uploads/work.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { makeCsv, type ReceivedRequest } from '../support/file-server.ts';
 import { replaceDelays } from '../support/timers.ts';
@@ -112,7 +112,10 @@ describe('an upload from a URL', () => {
   });
 
   it('goes into an existing table', async () => {
-    const tableId = await createTable(company.as, 'destino', [column('numero', 'integer'), column('texto', 'text')]);
+    const tableId = await createTable(company.as, 'destino', [
+      makeColumn('numero', 'integer'),
+      makeColumn('texto', 'text'),
+    ]);
     const { jobId, queue } = await beginUpload({ url: createSource('plain').url, table_id: tableId, mode: 'append' });
     await deliverAllMessages(queue);
     const analysedJob = await readJob(company, jobId);
@@ -258,13 +261,13 @@ describe('an upload from a URL', () => {
 
   /** Creates a bucket of files that calls `beforePiece` before each piece that it stores. */
   const createFilesBucket = (beforePiece: (pieces: number) => Promise<void>) => {
-    let pieces = 0;
+    let pieceCount = 0;
     return {
       list: (options: R2ListOptions) => env.FILES.list(options),
       get: (key: string, options: R2GetOptions) => env.FILES.get(key, options),
       delete: (keys: string[]) => env.FILES.delete(keys),
       put: async (key: string, bytes: Uint8Array) => {
-        await beforePiece(pieces++);
+        await beforePiece(pieceCount++);
         return env.FILES.put(key, bytes);
       },
     };

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { replaceDelays } from '../support/timers.ts';
@@ -97,7 +97,7 @@ describe('a company database without disk space', () => {
 
   it('answers an insert of rows with 503', async () => {
     const name = `cheia_${++createdCount}`;
-    const table = createTableClient(company.as, await createTable(company.as, name, [column('n', 'integer')]));
+    const table = createTableClient(company.as, await createTable(company.as, name, [makeColumn('n', 'integer')]));
     await fillDisk(`public.${name}`);
     expectFull(await table.insert([{ n: 1 }]));
     await freeDisk(`public.${name}`);
@@ -106,7 +106,7 @@ describe('a company database without disk space', () => {
 
   it('fails an upload job with MANAGED_DATABASE_FULL, and keeps none of its rows', async () => {
     const name = `cheia_${++createdCount}`;
-    const id = await createTable(company.as, name, [column('n', 'integer')]);
+    const id = await createTable(company.as, name, [makeColumn('n', 'integer')]);
     const job = await createStagedJob(company, id, [1, 2], 'append');
     await fillDisk(`public.${name}`);
     expect(await job.publish()).toBe('done');
@@ -122,7 +122,7 @@ describe('a company database without disk space', () => {
   it('answers every write with 503 while it is read-only, and can still be read', async () => {
     const table = createTableClient(
       company.as,
-      await createTable(company.as, `cheia_${++createdCount}`, [column('n', 'integer')]),
+      await createTable(company.as, `cheia_${++createdCount}`, [makeColumn('n', 'integer')]),
     );
     await table.insert([{ n: 1 }]);
     const { id } = (await table.rows()).body.records[0];

@@ -2,7 +2,7 @@ import { zipSync } from 'fflate';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { clock } from '../../src/kernel/clock.ts';
 import { scheduleSweep } from '../../src/modules/managed-database/service.ts';
-import { column, createTableClient, createTable as makeTable } from '../managed-tables/support.ts';
+import { createTableClient, makeColumn, createTable as makeTable } from '../managed-tables/support.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
 import { selectRow, sendDuringRace } from '../support/race.ts';
@@ -95,8 +95,8 @@ it('staged rows of a job that is gone are dropped, but not those of a running jo
 
 it('a deleted table is kept in the trash for 30 days, and then dropped by the sweep', async () => {
   const ids = [
-    await makeTable(company.as, 'apagada', [column('a')]),
-    await makeTable(company.as, 'ficou', [column('a')]),
+    await makeTable(company.as, 'apagada', [makeColumn('a')]),
+    await makeTable(company.as, 'ficou', [makeColumn('a')]),
   ] as const;
   expect((await createTableClient(company.as, ids[0]).delete()).status).toBe(204);
   await runSweep(queue, 30 * DAY_MS - HOUR_MS);
@@ -122,7 +122,7 @@ describe('a deleted table that a sweep is about to drop', () => {
     }
   };
   const createDeletedTable = async (name: string) => {
-    const id = await makeTable(company.as, name, [column('a')]);
+    const id = await makeTable(company.as, name, [makeColumn('a')]);
     const routes = createTableClient(company.as, id);
     await routes.insert([{ a: 'x' }]);
     expect((await routes.delete()).status).toBe(204);
@@ -170,7 +170,7 @@ describe('a deleted table that a sweep is about to drop', () => {
 });
 
 it('an index whose build failed is dropped by the sweep, but not one that is being built', async () => {
-  const id = await makeTable(company.as, 'half_indexed', [column('a')]);
+  const id = await makeTable(company.as, 'half_indexed', [makeColumn('a')]);
   const routes = createTableClient(company.as, id);
   await routes.insert([{ a: 'x' }, { a: 'x' }]);
   // It schedules the sweep.
@@ -193,10 +193,10 @@ it('an index whose build failed is dropped by the sweep, but not one that is bei
 
 it('a sweep that is scheduled while another sweep runs stays scheduled', async () => {
   const dueAt = Date.now() + 60_000;
-  const scheduleConcurrently = () =>
+  const scheduleConcurrentSweep = () =>
     runInContext({ kind: 'system' as const, companyId: company.id }, (ctx) => scheduleSweep(ctx, dueAt));
   await cancelJob(company, await uploadFiles(company, [makeFile('a.csv', makeCsvTable(1))], queue));
-  await sendDuringRace(/"sweep_marks" = \?/, scheduleConcurrently, (racingEnv) =>
+  await sendDuringRace(/"sweep_marks" = \?/, scheduleConcurrentSweep, (racingEnv) =>
     runSweep({ ...queue, env: { ...queue.env, ...racingEnv } }, DAY_MS - HOUR_MS),
   );
   const sweepQuery = 'SELECT sweep_at FROM managed_databases WHERE company_id = ?';
@@ -243,7 +243,7 @@ describe('a sweep of upload jobs', () => {
 
   it('expires jobs and drops tables when the object store is down, and deletes files later', async () => {
     const waitingJob = await createWaitingJob(company);
-    const id = await makeTable(company.as, 'apagada', [column('a')]);
+    const id = await makeTable(company.as, 'apagada', [makeColumn('a')]);
     await createTableClient(company.as, id).delete();
     const FILES = {
       list: async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import {
   confirmJob,
@@ -21,10 +21,10 @@ const company = await createProvisionedCompany();
 
 let tableCount = 0;
 const TABLE_COLUMNS = [
-  column('codigo', 'integer', false),
-  column('nome'),
-  { ...column('valor', 'decimal'), display_name: 'Preço Total' },
-  column('dia', 'date'),
+  makeColumn('codigo', 'integer', false),
+  makeColumn('nome'),
+  { ...makeColumn('valor', 'decimal'), display_name: 'Preço Total' },
+  makeColumn('dia', 'date'),
 ];
 
 /** Creates a table with two rows. */
@@ -97,7 +97,7 @@ describe('an upload into an existing table', () => {
     'takes the table’s own export back as %s, with columns whose headers would make other names',
     async (format) => {
       const names = ['source_id', '_x', 'x', 'foo_', 'foo', '__', '_id', '_9', '__proto__'];
-      const columns = names.map((name) => ({ ...column(name), display_name: name === '_x' ? 'X label' : name }));
+      const columns = names.map((name) => ({ ...makeColumn(name), display_name: name === '_x' ? 'X label' : name }));
       const id = await createTable(company.as, `destino_${++tableCount}`, columns);
       const routes = createTableClient(company.as, id);
       const record = Object.fromEntries(names.map((name) => [name, `of ${name}`]));
@@ -136,7 +136,7 @@ describe('an upload into an existing table', () => {
   });
 
   it('proposes a column beside one whose name it would make under a name of its own', async () => {
-    const id = await createTable(company.as, `destino_${++tableCount}`, [column('source_id')]);
+    const id = await createTable(company.as, `destino_${++tableCount}`, [makeColumn('source_id')]);
     const file = makeFile('mais.csv', 'id,source_id\nC-1,S-1\n');
     const jobId = await uploadFiles(company, [file], { into: id, evolve: 'add' });
     const { inferred_schema: schema } = await waitForAnalysis(company, jobId);
@@ -151,7 +151,7 @@ describe('an upload into an existing table', () => {
   });
 
   it('takes files whose headers make the same names in different orders', async () => {
-    const id = await createTable(company.as, `destino_${++tableCount}`, [column('source_id')]);
+    const id = await createTable(company.as, `destino_${++tableCount}`, [makeColumn('source_id')]);
     const files = [
       makeFile('a.csv', 'id,source_id,Nome\nC-1,S-1,Ana\n'),
       makeFile('b.csv', 'source_id,id,nome\nS-2,C-2,Bia\n'),
@@ -174,7 +174,7 @@ describe('an upload into an existing table', () => {
   });
 
   it('takes an export whose headers look like its values', async () => {
-    const id = await createTable(company.as, `destino_${++tableCount}`, [column('sim', 'boolean')]);
+    const id = await createTable(company.as, `destino_${++tableCount}`, [makeColumn('sim', 'boolean')]);
     await createTableClient(company.as, id).insert([{ sim: true }, { sim: false }]);
     const file = await readExport(id, 'csv');
     expect(await loadFiles(company, [file], {}, { into: id, mode: 'replace' })).toMatchObject({ status: 'done' });
@@ -188,7 +188,7 @@ describe('an upload into an existing table', () => {
     'takes a file whose header %s looks like its values and has other names in the table',
     async (header, names, rows) => {
       const cells = header.split(',');
-      const columns = names.map((name, index) => ({ ...column(name), display_name: cells[index] as string }));
+      const columns = names.map((name, index) => ({ ...makeColumn(name), display_name: cells[index] as string }));
       const id = await createTable(company.as, `destino_${++tableCount}`, columns);
       const job = await loadFiles(company, [makeFile('lojas.csv', `${header}\n${rows}`)], {}, { into: id });
       expect(job).toMatchObject({ status: 'done', error: null });
@@ -290,7 +290,7 @@ describe('the confirmation of an upload into an existing table', () => {
 
   it.each<[string, (columns: Record<string, unknown>[]) => unknown[], string]>([
     ['another column type', (columns) => columns.map((column) => ({ ...column, type: 'text' })), 'columns.0.type'],
-    ['a column that the table does not have', (columns) => [...columns, column('novo')], 'columns.4.name'],
+    ['a column that the table does not have', (columns) => [...columns, makeColumn('novo')], 'columns.4.name'],
     ['leaving out a column that is not nullable', (columns) => columns.slice(1), 'columns'],
     [
       'the source_index null for a column that is not nullable',
@@ -338,7 +338,10 @@ describe('an upload into a table with a unique index', () => {
     sentNumbers: (number | string)[],
     columns = ['codigo'],
   ) {
-    const id = await createTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
+    const id = await createTable(company.as, `unico_${++tableCount}`, [
+      makeColumn('codigo', 'integer'),
+      makeColumn('nome'),
+    ]);
     const routes = createTableClient(company.as, id);
     await routes.insert(presentNumbers.map((codigo) => ({ codigo })));
     expect((await routes.index(columns, columns[0] === 'codigo')).status).toBe(201);
@@ -369,7 +372,7 @@ describe('an upload into a table with a unique index', () => {
     ['append', undefined, 1, 'MANAGED_TABLE_DUPLICATE_VALUE'],
     ['upsert', ['dia'], 2, 'UPSERT_KEY_NOT_UNIQUE'],
   ])('shows a duplicate value as rows show it when it fails in the mode %s', async (mode, key, count, code) => {
-    const id = await createTable(company.as, `unico_${++tableCount}`, [column('dia', 'datetime')]);
+    const id = await createTable(company.as, `unico_${++tableCount}`, [makeColumn('dia', 'datetime')]);
     const routes = createTableClient(company.as, id);
     await routes.insert(Array.from({ length: count }, () => ({ dia: '2030-01-01T00:00:00Z' })));
     if (mode === 'append') await routes.index(['dia'], true);
@@ -398,7 +401,10 @@ describe('an upload into a table with a unique index', () => {
   });
 
   it('fails for a value too long for its index, and names no line where the value stands too far into the file', async () => {
-    const id = await createTable(company.as, `unico_${++tableCount}`, [column('codigo', 'integer'), column('nome')]);
+    const id = await createTable(company.as, `unico_${++tableCount}`, [
+      makeColumn('codigo', 'integer'),
+      makeColumn('nome'),
+    ]);
     expect((await createTableClient(company.as, id).index(['nome'])).status).toBe(201);
     const longValue = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
     const readErrorAt = async (row: number) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { loadSource, readFailure, readSource } from './sources.ts';
 import { readRows, waitForEnd } from './support.ts';
@@ -141,9 +141,9 @@ describe('an NDJSON file', () => {
 describe('an upload of JSON objects', () => {
   it('is loaded into an existing table by the names of the members', async () => {
     const id = await createTable(company.as, 'destino_json', [
-      column('codigo', 'integer'),
-      column('nome', 'text'),
-      column('valor', 'decimal'),
+      makeColumn('codigo', 'integer'),
+      makeColumn('nome', 'text'),
+      makeColumn('valor', 'decimal'),
     ]);
     const objects = '{"outro": 1, "nome": "x", "codigo": 1}\n{}\n{"valor": 2.50, "codigo": "2"}\n';
     const { rows, schema } = await loadSource(company, 'g.ndjson', objects, {
@@ -158,7 +158,10 @@ describe('an upload of JSON objects', () => {
   });
 
   it('updates rows of the same key', async () => {
-    const id = await createTable(company.as, 'chaves_json', [column('codigo', 'integer'), column('nome', 'text')]);
+    const id = await createTable(company.as, 'chaves_json', [
+      makeColumn('codigo', 'integer'),
+      makeColumn('nome', 'text'),
+    ]);
     await loadSource(company, 'h.json', '[{"codigo": 1, "nome": "a"}, {"codigo": 2, "nome": "b"}]', {
       sentFields: { table_id: id },
     });
@@ -175,7 +178,7 @@ describe('an upload of JSON objects', () => {
   });
 
   it('may add columns for new members, and widen the types of columns', async () => {
-    const columns = [column('codigo', 'integer'), column('valor', 'integer')];
+    const columns = [makeColumn('codigo', 'integer'), makeColumn('valor', 'integer')];
     const id = await createTable(company.as, 'cresce_json', columns);
     await loadSource(company, 'k.json', '[{"codigo": 1, "valor": 2}]', { sentFields: { table_id: id } });
     const objects = '{"codigo": 2, "valor": 2.5}\n{"novo": true, "codigo": "x7"}\n';
@@ -197,7 +200,7 @@ describe('an upload of JSON objects', () => {
   });
 
   it('fails with the line of a value that does not fit the table', async () => {
-    const id = await createTable(company.as, 'linhas_json', [column('codigo', 'integer')]);
+    const id = await createTable(company.as, 'linhas_json', [makeColumn('codigo', 'integer')]);
     const job = await readSource(company, 'j.ndjson', '{"codigo": 1}\n\n{"codigo": "x"}\n', {
       sentFields: { table_id: id },
     });

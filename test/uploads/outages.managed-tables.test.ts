@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
-import { column, createTable as makeTable } from '../managed-tables/support.ts';
+import { makeColumn, createTable as makeTable } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { disturbTunnel } from '../support/tunnel.ts';
 import {
@@ -58,15 +58,15 @@ const cutConnections = () =>
 /** Runs `work` while the company's Postgres accepts no connection. */
 const runWhileDatabaseIsFull = (work: () => Promise<void>) =>
   queryDatabase(company, async (database) => {
-    const limit = (connectionCount: number) =>
+    const limitConnections = (connectionCount: number) =>
       database.query(
         `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT ${connectionCount}', current_database()); END $$`,
       );
-    await limit(0);
+    await limitConnections(0);
     try {
       await work();
     } finally {
-      await limit(-1);
+      await limitConnections(-1);
     }
   });
 
@@ -83,7 +83,8 @@ describe('a load whose connection is cut at random moments', () => {
   it.each(['create', 'append'])('ends in the mode %s with exactly its rows', async (mode) => {
     const queue = createTestQueue();
     const name = `alvo_${++tableCount}`;
-    const tableId = mode === 'append' ? await makeTable(company.as, name, [column('codigo', 'integer')]) : undefined;
+    const tableId =
+      mode === 'append' ? await makeTable(company.as, name, [makeColumn('codigo', 'integer')]) : undefined;
     const { jobId, message } = await createConfirmedJob(queue, tableId);
     for (let killIndex = 0; killIndex < KILL_COUNT; killIndex += 1) {
       const delivery = deliverMessage(message, { ...queue.env, ...SMALL_MESSAGES });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob, makeFileOf } from './staged-job.ts';
@@ -33,7 +33,7 @@ let tableCount = 0;
 
 /** Creates a table with the numbers from 0 below `count`. */
 async function createNumberTable(count: number) {
-  const id = await createTable(company.as, `corrida_${++tableCount}`, [column('n', 'integer', false)]);
+  const id = await createTable(company.as, `corrida_${++tableCount}`, [makeColumn('n', 'integer', false)]);
   const routes = createTableClient(company.as, id);
   const rows = Array.from({ length: count }, (_, n) => ({ n }));
   for (let at = 0; at < count; at += 10_000) await routes.insert(rows.slice(at, at + 10_000));

@@ -195,9 +195,9 @@ describe('a second analysis corrects a wrong guess', () => {
     ]);
     expect((await look(jobId, { encoding: 'utf-16be' })).problem).toMatchObject({ field: 'encoding' });
     expect(await rowsWhenConfirmed(jobId)).toEqual([{ n: 1, x: 'ação' }]);
-    const other = await aWaitingJob(['b.csv', utf16]);
-    expect((await look(other, { encoding: 'utf-16le' })).dialect.encoding).toBe('utf-16le');
-    expect(await rowsWhenConfirmed(other)).toEqual([{ n: 1, x: 'ação' }]);
+    const otherJob = await aWaitingJob(['b.csv', utf16]);
+    expect((await look(otherJob, { encoding: 'utf-16le' })).dialect.encoding).toBe('utf-16le');
+    expect(await rowsWhenConfirmed(otherJob)).toEqual([{ n: 1, x: 'ação' }]);
   });
 });
 

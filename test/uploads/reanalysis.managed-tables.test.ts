@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createAnalysisHelpers, listNames } from './reanalysis.ts';
@@ -257,7 +257,7 @@ describe('a second analysis of an upload job', () => {
   });
 
   it('does not turn lines of another user’s file into column names for a caller who may not read rows', async () => {
-    const tableId = await createTable(company.as, 'alvo', [column('n', 'integer')]);
+    const tableId = await createTable(company.as, 'alvo', [makeColumn('n', 'integer')]);
     const jobId = await uploadFiles(company, [makeFile('a.csv', 'n,x\n1,segredo\n')], { ...queue, into: tableId });
     await deliverAllMessages(queue);
     const uploader = await createAllowedUser(company, {

@@ -12,11 +12,11 @@ const formatPartHead = (filename: string) =>
 
 /** Streams a form with one file of `bytes` bytes, which are generated as the form is read. */
 function streamForm(
-  bytes: number,
+  fileBytes: number,
   { filename = 'grande.csv', end = `\r\n--${FORM_BOUNDARY}--\r\n` } = {},
 ): ReadableStream {
   const block = encoder.encode('1234567,abcdefg\n'.repeat(4096));
-  let remainingBytes = bytes;
+  let remainingBytes = fileBytes;
   return new ReadableStream({
     type: 'bytes',
     start: (controller) => controller.enqueue(encoder.encode(formatPartHead(filename))),

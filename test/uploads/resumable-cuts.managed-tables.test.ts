@@ -30,11 +30,11 @@ describe('resumable uploads whose client, network, Worker, store and database fa
   });
   afterAll(() => close());
 
-  const sql = (text: string, values: unknown[] = []) => database.execute(text, values);
+  const executeSql = (text: string, values: unknown[] = []) => database.execute(text, values);
 
   /** Does what the kill of an isolate does: its connections are closed, and everything it had not stored is lost. */
   const killIsolate = () =>
-    sql(
+    executeSql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
     );
@@ -121,7 +121,7 @@ describe('resumable uploads whose client, network, Worker, store and database fa
           : 'none';
       await attemptUpload(id, bytes, received, failureKind, random, latePuts);
       if (random.chance(0.5))
-        await sql('UPDATE console.resumable_uploads SET writer_until = now() WHERE id = $1', [id]);
+        await executeSql('UPDATE console.resumable_uploads SET writer_until = now() WHERE id = $1', [id]);
       if (latePuts.length > 0 && random.chance(0.5)) await latePuts.shift()?.();
     }
     throw new Error(`The upload ${id} does not end.`);

@@ -4,7 +4,7 @@ import { openContext } from '../../src/context.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { finishCompleteUploads } from '../../src/modules/uploads/resumable.ts';
 import { makeArn } from '../contract/access-paths/access-path.ts';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { resetClock, stopClockAt } from '../support/clock.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { createPrincipals } from '../support/principals.ts';
@@ -324,7 +324,10 @@ describe('a complete resumable upload whose job was not created', () => {
   });
 
   it('fails its job when its table or a column of its key is gone', async () => {
-    const tableId = await createTable(company.as, 'some', [column('codigo', 'integer'), column('nome', 'text')]);
+    const tableId = await createTable(company.as, 'some', [
+      makeColumn('codigo', 'integer'),
+      makeColumn('nome', 'text'),
+    ]);
     const queue = createTestQueue();
     const requestOptions = { env: queue.env as never };
     const keyedUpload = await beginUpload(company.as, 10, {
@@ -349,7 +352,7 @@ describe('a complete resumable upload whose job was not created', () => {
   });
 
   it('is answered with 423 while its table is locked, and gets its job later', async () => {
-    const tableId = await createTable(company.as, 'busy', [column('codigo', 'integer')]);
+    const tableId = await createTable(company.as, 'busy', [makeColumn('codigo', 'integer')]);
     const path = await beginUpload(company.as, 10, { metadata: { table_id: tableId } });
     await queryDatabase(company, (database) =>
       database.runInTransaction(async (tx) => {
@@ -400,7 +403,7 @@ describe('an expired resumable upload', () => {
 
 describe('the permissions for a resumable upload', () => {
   it('are checked at each request', async () => {
-    const table_id = await createTable(company.as, 'asked', [column('codigo', 'integer')]);
+    const table_id = await createTable(company.as, 'asked', [makeColumn('codigo', 'integer')]);
     const { bearer: person } = await createPrincipals(company);
     await person.setStatements([makeAllow('managed-tables:upload', 'managed-tables:list')]);
     const path = await beginUpload(person.as, 10, { metadata: { table_id } });
@@ -423,7 +426,7 @@ describe('the permissions for a resumable upload', () => {
   });
 
   it('include more than upload for the modes replace and upsert and for new columns', async () => {
-    const table_id = await createTable(company.as, 'changed', [column('codigo', 'integer')]);
+    const table_id = await createTable(company.as, 'changed', [makeColumn('codigo', 'integer')]);
     const person = await createAllowedUser(company, { can: ['managed-tables:upload', 'managed-tables:list'] });
     for (const mode of ['replace', 'upsert']) {
       expect(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { callApi } from '../support/api.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import {
@@ -87,7 +87,10 @@ describe('a resumable upload', () => {
 
   it('may update rows of an existing table by a key', async () => {
     const queue = createTestQueue();
-    const tableId = await createTable(company.as, 'destino', [column('codigo', 'integer'), column('nome', 'text')]);
+    const tableId = await createTable(company.as, 'destino', [
+      makeColumn('codigo', 'integer'),
+      makeColumn('nome', 'text'),
+    ]);
     const text = Buffer.from('codigo,nome\n1,a\n2,b\n');
     const metadata = { table_id: tableId, mode: 'upsert', key: 'codigo' };
     const path = await beginUpload(company.as, text.length, { metadata, body: text, env: queue.env as never });
@@ -106,7 +109,7 @@ describe('a resumable upload', () => {
 
   it('may propose new columns for its table', async () => {
     const queue = createTestQueue();
-    const tableId = await createTable(company.as, 'crescente', [column('codigo', 'integer')]);
+    const tableId = await createTable(company.as, 'crescente', [makeColumn('codigo', 'integer')]);
     const text = Buffer.from('codigo,nome\n1,a\n');
     const metadata = { table_id: tableId, evolve: 'add' };
     const path = await beginUpload(company.as, text.length, { metadata, body: text, env: queue.env as never });
@@ -287,7 +290,7 @@ describe('a resumable upload', () => {
       ['a key in the mode append', { key: 'codigo' }],
     ])('to begin for a table with %s', async (_, metadata) => {
       const table_id = await createTable(company.as, `t_${crypto.randomUUID().slice(0, 8)}`, [
-        column('codigo', 'integer'),
+        makeColumn('codigo', 'integer'),
       ]);
       expect((await requestUpload(company.as, 10, { metadata: { table_id, ...metadata } })).status).toBe(422);
     });

@@ -134,4 +134,4 @@ export async function readJobBytes(company: Company, jobId: string): Promise<Uin
   return allBytes;
 }
 
-export const areEqual = (first: Uint8Array, other: Uint8Array): boolean => Buffer.compare(first, other) === 0;
+export const areEqual = (first: Uint8Array, second: Uint8Array): boolean => Buffer.compare(first, second) === 0;

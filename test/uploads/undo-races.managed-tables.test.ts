@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
@@ -19,7 +19,7 @@ let tableCount = 0;
 const company = await createProvisionedCompany();
 
 async function createLoadedTable(mode: string) {
-  const id = await createTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
+  const id = await createTable(company.as, `disputa_${++tableCount}`, [makeColumn('n', 'integer')]);
   const routes = createTableClient(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
   const job = await createStagedJob(company, id, [10, 11], mode);
@@ -113,7 +113,7 @@ describe.each(['append', 'replace'])('the undo of an upload in the mode %s', (mo
     [
       'columns_changed',
       'retyped',
-      (routes: ReturnType<typeof createTableClient>) => routes.put({ columns: [column('n', 'decimal')] }),
+      (routes: ReturnType<typeof createTableClient>) => routes.put({ columns: [makeColumn('n', 'decimal')] }),
     ],
     ['table_deleted', 'deleted', (routes: ReturnType<typeof createTableClient>) => routes.delete()],
   ])('is refused as %s where its table is %s first, and otherwise succeeds', async (reason, _what, change) => {
@@ -215,7 +215,7 @@ describe('replaced rows that are kept for an undo', () => {
   });
 
   it('include a manual change that comes just before they are replaced', async () => {
-    const id = await createTable(company.as, `disputa_${++tableCount}`, [column('n', 'integer')]);
+    const id = await createTable(company.as, `disputa_${++tableCount}`, [makeColumn('n', 'integer')]);
     const routes = createTableClient(company.as, id);
     await routes.insert([{ n: 0 }, { n: 1 }]);
     const [zero] = (await routes.rows()).body.records;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { postVisualization } from '../visualizations/support.ts';
 import { makeFileOf } from './staged-job.ts';
@@ -23,7 +23,7 @@ const company = await createProvisionedCompany();
 /** Creates a table with the numbers 0, 1 and 2. */
 async function createFilledTable() {
   const name = `desfeita_${++tableCount}`;
-  const id = await createTable(company.as, name, [column('n', 'integer')]);
+  const id = await createTable(company.as, name, [makeColumn('n', 'integer')]);
   const routes = createTableClient(company.as, id);
   await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
   const loadInto = async (mode: string, values: number[]): Promise<string> => {
@@ -195,12 +195,13 @@ describe('an upload', () => {
     [
       'retyped',
       'columns_changed',
-      (routes: ReturnType<typeof createTableClient>) => routes.put({ columns: [column('n', 'decimal')] }),
+      (routes: ReturnType<typeof createTableClient>) => routes.put({ columns: [makeColumn('n', 'decimal')] }),
     ],
     [
       'given a column',
       'columns_changed',
-      (routes: ReturnType<typeof createTableClient>) => routes.put({ columns: [column('n', 'integer'), column('m')] }),
+      (routes: ReturnType<typeof createTableClient>) =>
+        routes.put({ columns: [makeColumn('n', 'integer'), makeColumn('m')] }),
     ],
     ['deleted', 'table_deleted', (routes: ReturnType<typeof createTableClient>) => routes.delete()],
   ])('cannot be undone once its table was %s', async (_what, reason, change) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import { createStagedJob } from './staged-job.ts';
@@ -21,7 +21,12 @@ import {
 let tableCount = 0;
 const company = await createProvisionedCompany();
 
-const TABLE_COLUMNS = [column('code', 'text'), column('store', 'integer'), column('name'), column('price', 'decimal')];
+const TABLE_COLUMNS = [
+  makeColumn('code', 'text'),
+  makeColumn('store', 'integer'),
+  makeColumn('name'),
+  makeColumn('price', 'decimal'),
+];
 
 /** Creates a table with three rows, whose codes are unique. */
 async function createFilledTable(columns = TABLE_COLUMNS) {
@@ -146,7 +151,7 @@ describe('an upsert', () => {
   });
 
   it('by id does not change a column called source_id', async () => {
-    const columns = [column('source_id'), column('name')];
+    const columns = [makeColumn('source_id'), makeColumn('name')];
     const id = await createTable(company.as, `mesclada_${++tableCount}`, columns);
     await createTableClient(company.as, id).insert([{ source_id: 's', name: 'n' }]);
     const [row] = await readRows(company, id);
@@ -261,10 +266,10 @@ describe('an upsert', () => {
 
   it('fails without a column that is not nullable if it inserts a row, but not if it only updates rows', async () => {
     const columns = [
-      column('code', 'text'),
-      column('store', 'integer'),
-      column('name', 'text', false),
-      column('price', 'decimal'),
+      makeColumn('code', 'text'),
+      makeColumn('store', 'integer'),
+      makeColumn('name', 'text', false),
+      makeColumn('price', 'decimal'),
     ];
     const { id, upsert } = await createFilledTable(columns);
     expect(await upsert('code,price\nb,5\n')).toMatchObject({ status: 'done', result: { updated: 1 } });
@@ -286,8 +291,8 @@ describe('an upsert', () => {
 
   it('creates no more than ten indexes when another request creates an index at the same moment', async () => {
     const id = await createTable(company.as, `mesclada_${++tableCount}`, [
-      column('n', 'integer'),
-      column('m', 'integer'),
+      makeColumn('n', 'integer'),
+      makeColumn('m', 'integer'),
     ]);
     const path = `/v1/managed-tables/${id}/indexes`;
     const createIndex = () => company.as.post(path, { json: { columns: ['m'] } });
@@ -339,7 +344,7 @@ it.each([
   ['is done first', /SELECT status, step, state/],
   ['waits for the first', /DROP TABLE/],
 ])('two upserts both succeed, and insert each key once: the second upsert %s', async (_what, statement) => {
-  const id = await createTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
+  const id = await createTable(company.as, `mesclada_${++tableCount}`, [makeColumn('n', 'integer')]);
   const firstJob = await createStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
   const other = await createStagedJob(company, id, [3, 4], 'upsert', ['n']);
   const { outcome } = await runBeforeNextStatement(company.id, statement, other.publish);
@@ -357,7 +362,7 @@ describe('an upsert of a key that another request gives to a row at the same mom
     ['first', /LOCK TABLE/],
     ['meanwhile', /INSERT INTO "public"/],
   ])('leaves the key unique: the other request comes %s', async (order, statement) => {
-    const id = await createTable(company.as, `mesclada_${++tableCount}`, [column('n', 'integer')]);
+    const id = await createTable(company.as, `mesclada_${++tableCount}`, [makeColumn('n', 'integer')]);
     const routes = createTableClient(company.as, id);
     await routes.insert([{ n: 1 }]);
     // Making the index would hold the table, too.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { loadFiles, makeFile, postFiles, readJob, uploadFiles, waitForAnalysis, waitForEnd } from './support.ts';
@@ -22,7 +22,7 @@ const writer = (await createAllowedUser(company, { can: ['managed-tables:*'], de
 const readJobAs = async (as: Caller, jobId: string) => (await as.get(`${JOBS_PATH}/${jobId}`)).body;
 
 async function createFilledTable() {
-  const id = await createTable(company.as, `valores_${++tableCount}`, [column('code'), column('n', 'integer')]);
+  const id = await createTable(company.as, `valores_${++tableCount}`, [makeColumn('code'), makeColumn('n', 'integer')]);
   const routes = createTableClient(company.as, id);
   const rows = [
     { code: SECRET_VALUE, n: 1 },
@@ -114,10 +114,10 @@ describe('an upload into a table', () => {
       const { id, routes } = await createFilledTable();
       await routes.index(['n'], true);
       const uploadInput = { into: id, mode, ...(mode === 'upsert' && { key: ['n'] }) };
-      const files = () => [makeFile('f.csv', 'code,n\na,1\n')];
-      const refusedUpload = await postFiles({ ...company, as: uploaderCaller }, files(), uploadInput);
+      const makeFiles = () => [makeFile('f.csv', 'code,n\na,1\n')];
+      const refusedUpload = await postFiles({ ...company, as: uploaderCaller }, makeFiles(), uploadInput);
       expect(refusedUpload).toMatchObject({ status: 403, body: { details: { action: 'managed-tables:data-write' } } });
-      const jobId = await uploadFiles({ ...company, as: writer }, files(), uploadInput);
+      const jobId = await uploadFiles({ ...company, as: writer }, makeFiles(), uploadInput);
       const { columns } = (await waitForAnalysis(company, jobId)).inferred_schema;
       const path = `${JOBS_PATH}/${jobId}/confirm`;
       expect((await uploaderCaller.post(path, { json: { columns } })).status).toBe(403);
@@ -164,7 +164,7 @@ describe('a write by somebody without permission to read rows', () => {
     const { id, routes, byWriter } = await createFilledTable();
     await routes.insert([{ code: SECRET_VALUE }]);
     const changeType = (as: typeof routes, type: string) =>
-      as.put({ columns: [column('code', type), column('n', 'integer')] });
+      as.put({ columns: [makeColumn('code', type), makeColumn('n', 'integer')] });
     for (const [whose, isTold] of [
       [routes, true],
       [byWriter, false],

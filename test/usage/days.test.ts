@@ -29,9 +29,9 @@ const expectGrowth = (company: Company, usageBefore: Record<string, number>, exp
   expect
     .poll(
       async () => {
-        const now = await readTodaysUsage(company);
+        const currentUsage = await readTodaysUsage(company);
         return Object.fromEntries(
-          Object.keys(expectedGrowth).map((name) => [name, now[name] - (usageBefore[name] ?? 0)]),
+          Object.keys(expectedGrowth).map((name) => [name, currentUsage[name] - (usageBefore[name] ?? 0)]),
         );
       },
       { timeout: 10_000 },

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createModel, makeProposal } from '../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/companies.ts';
@@ -242,13 +242,13 @@ describe('the quota of AI model calls per day', () => {
 });
 
 const company = await createProvisionedCompany();
-const table = await createTable(company.as, 'kept', [column('a')]);
+const table = await createTable(company.as, 'kept', [makeColumn('a')]);
 await createTableClient(company.as, table).insert([{ a: 'first' }]);
 
 describe('the quotas of tables and files', () => {
   const makeQuotaRows = (count: number) =>
     makeFile('rows.csv', `a\n${Array.from({ length: count }, (_, row) => `${'x'.repeat(500)}${row}`).join('\n')}\n`);
-  const columns = [column('a')];
+  const columns = [makeColumn('a')];
   afterEach(() => setQuotas(company, {}));
 
   it('are shown with the current usage, which the list of organizations shows too', async () => {
@@ -293,7 +293,7 @@ describe('the quotas of tables and files', () => {
   });
 
   it('refuse new rows, tables, indexes and restored tables while exceeded, but no deletions', async () => {
-    const deletedTable = await createTable(company.as, 'gone', [column('a')]);
+    const deletedTable = await createTable(company.as, 'gone', [makeColumn('a')]);
     await expectSuccess(company.as.delete(`/v1/managed-tables/${deletedTable}`));
     const { table_bytes: usedBytes } = await readUsage(company);
     await setQuotas(company, { table_bytes: usedBytes - 1 });

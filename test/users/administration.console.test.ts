@@ -27,8 +27,8 @@ describe('a change of a user', () => {
     expect(namedUser).toEqual({ ...userBefore, name: 'Ana Andrade' });
     const json = { team_ids: ['t1', 't2', 't1'] };
     expect(await expectSuccess(company.as.put(makePath(id), { json }))).toEqual({ ...namedUser, teams: ['t1', 't2'] });
-    const clearedUser = await expectSuccess(company.as.put(makePath(id), { json: { team_ids: [] } }));
-    expect(clearedUser).toEqual(namedUser);
+    const userWithoutTeams = await expectSuccess(company.as.put(makePath(id), { json: { team_ids: [] } }));
+    expect(userWithoutTeams).toEqual(namedUser);
     expect(await expectSuccess(company.as.put(makePath(id), { json: {} }))).toEqual(namedUser);
     expect(await expectSuccess(company.as.get(makePath(id)))).toEqual(namedUser);
   });

@@ -11,10 +11,10 @@ import { expectSuccess } from '../support/signed.ts';
 const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'chosen-by-the-invited';
 
-let createdCount = 0;
+let emailCount = 0;
 const company = await createOwnedCompany();
 
-const makeEmail = () => `guest-${++createdCount}@${company.slug}.test`;
+const makeEmail = () => `guest-${++emailCount}@${company.slug}.test`;
 const inviteUser = (json: Record<string, unknown>) => company.as.post('/v1/users/invite', { json });
 const acceptInvitation = (email: string, token = readLink(readNewestMail(email)).searchParams.get('token')) =>
   callApi('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD } });

@@ -56,26 +56,26 @@ describe('the list of users', () => {
 
   it('shows no group that a Deny hides from the caller, in any response', async () => {
     const { id } = await createAllowedUser(company, { can: [] });
-    const [hidden, open] = [await createConsoleGroup(company), await createConsoleGroup(company)];
-    await expectSuccess(sendGroups('post', id, [hidden._id, open._id]));
+    const [hiddenGroup, openGroup] = [await createConsoleGroup(company), await createConsoleGroup(company)];
+    await expectSuccess(sendGroups('post', id, [hiddenGroup._id, openGroup._id]));
     const { as } = await createAllowedUser(company, {
       can: ['*'],
       denied: ['groups:get'],
-      deniedArns: [`arn:svc:groups::${company.id}:group/${hidden._id}`],
+      deniedArns: [`arn:svc:groups::${company.id}:group/${hiddenGroup._id}`],
     });
     const { records } = await expectSuccess(as.get('/v1/users?per_page=100'));
     const answers = [
       records.find(({ _id }: { _id: string }) => _id === id),
       await expectSuccess(as.get(`/v1/users/${id}`)),
       await expectSuccess(as.put(`/v1/users/${id}`, { json: { name: 'Named' } })),
-      await expectSuccess(as.post(`/v1/users/${id}/groups`, { json: { group_ids: [open._id] } })),
+      await expectSuccess(as.post(`/v1/users/${id}/groups`, { json: { group_ids: [openGroup._id] } })),
     ];
     for (const { group_ids } of answers) {
-      expect(group_ids).toContain(open._id);
-      expect(group_ids).not.toContain(hidden._id);
+      expect(group_ids).toContain(openGroup._id);
+      expect(group_ids).not.toContain(hiddenGroup._id);
     }
     // The user is in it all the same.
-    expect(await readGroupIds(id)).toContain(hidden._id);
+    expect(await readGroupIds(id)).toContain(hiddenGroup._id);
   });
 
   it('shows the groups themselves only with include=groups', async () => {
@@ -190,13 +190,13 @@ describe('the groups of a user', () => {
 
   it('are the groups of the last replacement, even if another replacement comes meanwhile', async () => {
     const { id } = await unboundUser(company);
-    const [rival, last] = [(await createConsoleGroup(company))._id, (await createConsoleGroup(company))._id];
+    const [rivalId, lastId] = [(await createConsoleGroup(company))._id, (await createConsoleGroup(company))._id];
     const { status, body } = await sendDuringRace(
       /^insert into "group_bindings"/,
-      () => expectSuccess(sendGroups('put', id, [rival])),
-      (env) => company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [last] }, env }),
+      () => expectSuccess(sendGroups('put', id, [rivalId])),
+      (env) => company.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [lastId] }, env }),
     );
-    expect([status, body.group_ids, await readGroupIds(id)]).toEqual([200, [last], [last]]);
+    expect([status, body.group_ids, await readGroupIds(id)]).toEqual([200, [lastId], [lastId]]);
   });
 
   it('can be as many as a hundred', async () => {

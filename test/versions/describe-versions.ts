@@ -72,9 +72,9 @@ export function describeVersions(kinds: readonly VersionedKind[]): void {
       const resetMigrations = () => env.CONTROL_DB.prepare('update managed_databases set migrations_version = 0').run();
       await resetMigrations();
       await expectSuccess(write('Changed', tag));
-      const next = (await readTag({ by, path })) as string;
+      const nextTag = (await readTag({ by, path })) as string;
       await resetMigrations();
-      await expectSuccess(by.delete(path, { headers: { 'If-Match': next }, ...proofOptions }));
+      await expectSuccess(by.delete(path, { headers: { 'If-Match': nextTag }, ...proofOptions }));
     });
 
     it('lets only one of two writers with the same If-Match succeed', async () => {
@@ -86,11 +86,11 @@ export function describeVersions(kinds: readonly VersionedKind[]): void {
       );
       expect(isPreconditionFailed(path, secondWrite)).toBe(true);
       expect(readText((await by.get(path)).body)).toBe('The rival');
-      const next = (await readTag({ by, path })) as string;
+      const nextTag = (await readTag({ by, path })) as string;
       const deletion = await sendDuringRace(
         writeStatement,
         () => expectSuccess(write('The rival again')),
-        (env) => by.delete(path, { headers: { 'If-Match': next }, env, ...proofOptions }),
+        (env) => by.delete(path, { headers: { 'If-Match': nextTag }, env, ...proofOptions }),
       );
       expect(isPreconditionFailed(path, deletion)).toBe(true);
       expect(readText((await by.get(path)).body)).toBe('The rival again');

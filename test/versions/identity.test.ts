@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable } from '../managed-tables/support.ts';
+import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { makePath, operator } from '../organizations/support.ts';
 import type { Caller } from '../support/api.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany, logIn, PASSWORD } from '../support/companies.ts';
@@ -90,7 +90,7 @@ describe('the version (ETag) of a record', () => {
     const renamedOrganization = await sendDuringRace(
       /^update "companies"/,
       async () => {
-        await createTable(company.as, 'measured', [column('city')]);
+        await createTable(company.as, 'measured', [makeColumn('city')]);
         await expectSuccess(operator.get(path));
       },
       (env) => operator.patch(path, { json, headers: { 'If-Match': tag }, env }),

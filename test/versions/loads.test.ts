@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
@@ -12,8 +12,8 @@ const company = await createProvisionedCompany();
 /** Creates a table with a unique key and two rows. `values`: the value of each key. */
 async function createKeyedTable() {
   const id = await createTable(company.as, `versions_${++tableCount}`, [
-    column('k', 'integer'),
-    column('v', 'integer'),
+    makeColumn('k', 'integer'),
+    makeColumn('v', 'integer'),
   ]);
   const table = createTableClient(company.as, id);
   await expectSuccess(
@@ -135,7 +135,7 @@ describe('a conditional write of a row, beside an undo', () => {
 });
 
 describe('a conditional write of a table', () => {
-  const columns = [column('k', 'integer'), column('v', 'integer'), column('more')];
+  const columns = [makeColumn('k', 'integer'), makeColumn('v', 'integer'), makeColumn('more')];
 
   it('succeeds when rows are upserted at the same moment', async () => {
     const { id, table, values } = await createKeyedTable();

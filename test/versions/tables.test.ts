@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
@@ -8,7 +8,7 @@ const company = await createProvisionedCompany();
 
 let createdCount = 0;
 async function createVersionedResource(resourceKind: 'table' | 'row') {
-  const id = await createTable(company.as, `versioned_${++createdCount}`, [column('view_count', 'integer')]);
+  const id = await createTable(company.as, `versioned_${++createdCount}`, [makeColumn('view_count', 'integer')]);
   const table = createTableClient(company.as, id);
   await expectSuccess(table.insert([{ view_count: 1 }]));
   const row = (await table.rows()).body.records[0].id as string;
@@ -77,7 +77,7 @@ describe('the version of a table', () => {
       headers: { 'If-None-Match': tag as string },
     });
     expect([headers.get('etag'), body]).toEqual([tag, '']);
-    const columns = [column('view_count', 'integer'), column('more')];
+    const columns = [makeColumn('view_count', 'integer'), makeColumn('more')];
     expect((await write({ columns }, '"other"')).status).toBe(412);
     expect((await write({ columns }, tag)).status).toBe(200);
     expect(await write({ columns: columns.slice(1) }, tag)).toMatchObject(preconditionFailed);
@@ -90,9 +90,9 @@ describe('the version of a table', () => {
   it('lets only one of two writers with the same If-Match succeed', async () => {
     const { read, write, tag } = await createVersionedResource('table');
     const { outcome } = await runBeforeNextStatement(company.id, /FOR UPDATE/, () =>
-      write({ columns: [column('theirs')] }, tag),
+      write({ columns: [makeColumn('theirs')] }, tag),
     );
-    expect(await write({ columns: [column('ours')] }, tag)).toMatchObject(preconditionFailed);
+    expect(await write({ columns: [makeColumn('ours')] }, tag)).toMatchObject(preconditionFailed);
     expect((await outcome).status).toBe(200);
     expect((await read()).body.columns).toMatchObject([{ name: 'theirs' }]);
   });

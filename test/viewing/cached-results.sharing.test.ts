@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../src/kernel/clock.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import { createPortalClient, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { type ApiResponse, createCaller } from '../support/api.ts';
@@ -15,7 +15,7 @@ import { loadFiles, makeFile, undoJob } from '../uploads/support.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
 
 const ROWS_SQL = 'SELECT region, amount, s.* FROM sales AS s ORDER BY region, amount';
-const TABLE_COLUMNS = [column('region'), column('amount', 'decimal'), column('day', 'date')];
+const TABLE_COLUMNS = [makeColumn('region'), makeColumn('amount', 'decimal'), makeColumn('day', 'date')];
 
 interface ViewerAccess {
   execute(): Promise<ApiResponse>;
@@ -44,7 +44,7 @@ async function listViewerAccesses({ company, chartId, dashboardId }: Awaited<Ret
 
 /** Creates a link to a dashboard of another table of the company, whose result is cached. */
 async function createOtherLink(company: Company, sql = 'SELECT count(*) FROM others') {
-  if (sql.includes('others')) await createTable(company.as, 'others', [column('name')]);
+  if (sql.includes('others')) await createTable(company.as, 'others', [makeColumn('name')]);
   const chart = await postVisualization(company.as, sql);
   const { _id } = await postDashboard(company.as, [chart], { cache_seconds: 3_600 });
   const viewerAccess = createShareClient((await createShare(company, _id)).token);
@@ -92,7 +92,7 @@ describe('a cached result of a shared dashboard', () => {
       'a file is merged': () => loadCsv('upsert', 'region,amount,day\nwest,5,2024-02-01\n', ['amount']),
       'a file replaces all': async () => (job = await loadCsv('replace', 'region,amount,day\nup,1,2024-02-01\n')),
       'that is undone too': () => undoJob(company, job._id),
-      'a column is added': () => putTable({ columns: [...TABLE_COLUMNS, column('note')] }),
+      'a column is added': () => putTable({ columns: [...TABLE_COLUMNS, makeColumn('note')] }),
       'a column is dropped': () => putTable({}),
       'it is truncated': () => table.truncate(),
       'a row is inserted again': () => table.insert([{ region: 'late' }]),
@@ -115,9 +115,15 @@ describe('a cached result of a shared dashboard', () => {
       const insideExecution = await company.as.post(`/v1/visualizations/${chartId}/execute`, { json: {} });
       const { columns, rows } = readResult(insideExecution);
       for (const [at, name] of Object.keys(viewerAccesses).entries()) {
-        const now = shownResults[at];
-        expect([what, name, now.cached, now.columns, now.rows]).toEqual([what, name, false, columns, rows]);
-        expect([what, name, now.columns, now.rows]).not.toEqual([
+        const currentResult = shownResults[at];
+        expect([what, name, currentResult.cached, currentResult.columns, currentResult.rows]).toEqual([
+          what,
+          name,
+          false,
+          columns,
+          rows,
+        ]);
+        expect([what, name, currentResult.columns, currentResult.rows]).not.toEqual([
           what,
           name,
           resultsBefore[at].columns,

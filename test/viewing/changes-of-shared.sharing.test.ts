@@ -113,15 +113,15 @@ describe.each([
   it.each(Object.keys(exposures))('through %s is changed only by users who may share it', async (exposureName) => {
     const exposedDashboard = await createExposedDashboard();
     await exposures[exposureName]?.(exposedDashboard);
-    for (const [name, changed] of Object.entries(changes)) {
+    for (const [name, makeChange] of Object.entries(changes)) {
       expect([
         name,
-        readStatusAndCode(await putChange(editor, makePath(exposedDashboard), changed(exposedDashboard))),
+        readStatusAndCode(await putChange(editor, makePath(exposedDashboard), makeChange(exposedDashboard))),
       ]).toEqual([name, FORBIDDEN_ERROR]);
-      expect([name, (await putChange(sharer, makePath(exposedDashboard), changed(exposedDashboard))).status]).toEqual([
+      expect([
         name,
-        200,
-      ]);
+        (await putChange(sharer, makePath(exposedDashboard), makeChange(exposedDashboard))).status,
+      ]).toEqual([name, 200]);
       // What they do not change they may send along.
       const { description: _, ...same } = (await expectSuccess(company.as.get(makePath(exposedDashboard)))) as Record<
         string,
@@ -141,11 +141,11 @@ describe.each([
     'shared through %s during a change is not changed by a user who may not share it',
     async (exposureName) => {
       const exposedDashboard = await createExposedDashboard();
-      const [, changed] = Object.entries(changes)[1] as [string, (it: ExposedDashboard) => object];
+      const [, makeChange] = Object.entries(changes)[1] as [string, (it: ExposedDashboard) => object];
       const answer = await sendDuringRace(
         new RegExp(`^update "${table}" set "(id|company_id|name)"`),
         async () => void (await exposures[exposureName]?.(exposedDashboard)),
-        (env) => putChange(editor, makePath(exposedDashboard), changed(exposedDashboard), env),
+        (env) => putChange(editor, makePath(exposedDashboard), makeChange(exposedDashboard), env),
       );
       expect(readStatusAndCode(answer)).toEqual(FORBIDDEN_ERROR);
     },
@@ -196,10 +196,10 @@ describe.each([
     await expectSuccess(company.as.delete(`${CONTEXTS_PATH}/${deletedContext.id}`));
     await expectSuccess(company.as.put(`${ENDPOINTS_PATH}/${endpoint}`, { json: { status: 'inactive' } }));
     await expectSuccess(company.as.delete(`${SCHEDULES_PATH}/${schedule._id}`));
-    const [, changed] = Object.entries(changes)[0] as [string, (it: ExposedDashboard) => object];
-    expect(readStatusAndCode(await putChange(editor, makePath(exposedDashboard), changed(exposedDashboard)))).toEqual(
-      FORBIDDEN_ERROR,
-    );
+    const [, makeChange] = Object.entries(changes)[0] as [string, (it: ExposedDashboard) => object];
+    expect(
+      readStatusAndCode(await putChange(editor, makePath(exposedDashboard), makeChange(exposedDashboard))),
+    ).toEqual(FORBIDDEN_ERROR);
     // A day after the tokens have expired.
     for (const kind of ['dashboards', 'visualizations']) {
       await selectRow(
@@ -208,7 +208,7 @@ describe.each([
         exposedDashboard.chart,
       );
     }
-    expect((await putChange(editor, makePath(exposedDashboard), changed(exposedDashboard))).status).toBe(200);
+    expect((await putChange(editor, makePath(exposedDashboard), makeChange(exposedDashboard))).status).toBe(200);
   });
 });
 

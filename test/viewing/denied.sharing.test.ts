@@ -125,13 +125,13 @@ describe('the parameters of a visualization with a Deny of visualizations:get', 
   });
 
   it('have no options', async () => {
-    const options = (caller: Company['as'], slug: string) =>
+    const readOptions = (caller: Company['as'], slug: string) =>
       caller.get(`${DASHBOARDS_PATH}/${placedDashboard._id}/filters/${slug}/options`);
-    const answers = [await options(as, 'kind'), await options(as, 'nothing')];
+    const answers = [await readOptions(as, 'kind'), await readOptions(as, 'nothing')];
     expect(answers.map(({ status, body }) => [status, body.error])).toEqual(
       Array.from({ length: 2 }, () => [404, 'FILTER_NOT_FOUND']),
     );
-    expect((await options(company.as, 'kind')).status).toBe(200);
+    expect((await readOptions(company.as, 'kind')).status).toBe(200);
   });
 
   it('are no candidates for embeds, but parameters of the same name of other visualizations are', async () => {
@@ -156,13 +156,15 @@ describe('the parameters of a visualization with a Deny of visualizations:get', 
   });
 
   it('are not set by new filters, and are still set by the filters that existed before', async () => {
-    const [hidden, shown] = (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout;
+    const [hiddenPlace, shownPlace] = (await expectSuccess(as.get(`${DASHBOARDS_PATH}/${placedDashboard._id}`))).layout;
     const filtersBefore = [
       makeParameter('kind', 'text'),
-      { ...makeParameter('least', 'number'), applies_to: [hidden.visualization_id] },
+      { ...makeParameter('least', 'number'), applies_to: [hiddenPlace.visualization_id] },
     ];
     const { _id } = await expectSuccess(
-      company.as.post(DASHBOARDS_PATH, { json: { name: 'Both', layout: [hidden, shown], filters: filtersBefore } }),
+      company.as.post(DASHBOARDS_PATH, {
+        json: { name: 'Both', layout: [hiddenPlace, shownPlace], filters: filtersBefore },
+      }),
     );
     const path = `${DASHBOARDS_PATH}/${_id}`;
     const dashboardBefore = await expectSuccess(as.get(path));
@@ -170,7 +172,7 @@ describe('the parameters of a visualization with a Deny of visualizations:get', 
     const labelledFilters = dashboardBefore.filters.map((filter: object) => ({ ...filter, label: 'Other' }));
     expect(await changeFilters({ filters: labelledFilters })).toEqual(labelledFilters);
     const addedFilters = [makeParameter('top', 'text'), makeParameter('nothing', 'text')];
-    const shownOnlyFields = { applies_to: [shown.visualization_id] };
+    const shownOnlyFields = { applies_to: [shownPlace.visualization_id] };
     expect(await changeFilters({ filters: [...labelledFilters, ...addedFilters] })).toMatchObject([
       ...labelledFilters,
       ...addedFilters.map((filter) => ({ ...filter, ...shownOnlyFields })),
@@ -263,7 +265,7 @@ describe('a dashboard that is shared with others', () => {
   );
 
   it.each(exposures)(
-    'through %s at the same moment gets no visualization its editor may not share',
+    'gets no visualization that its editor may not share when it is shared through %s at the same moment',
     async (_what, exposeDashboard) => {
       const { _id } = await postDashboard(company.as, [openVisualization]);
       const as = await createEditor();
@@ -297,13 +299,16 @@ describe('a dashboard that is shared with others', () => {
       async (as: Company['as'], id: string, env: Record<string, string>) =>
         as.put(`/api/v1/dashboard-shares/${(await createShare(company, id)).id}`, { json: { expires_at: null }, env }),
     ],
-  ] as const)('is checked in its state at the moment of its sharing through %s', async (_what, pattern, share) => {
-    const { _id } = await postDashboard(company.as, [openVisualization]);
-    const { as } = await createDeniedUser('visualizations:share');
-    const racingEnv = createRacingEnv(pattern, () => addVisualization(company.as, _id));
-    expectForbidden(await share(as, _id, racingEnv.env));
-    expect(racingEnv.hasRun()).toBe(true);
-  });
+  ] as const)(
+    'is not shared through %s by a user who may not share a visualization that was added at that moment',
+    async (_what, pattern, share) => {
+      const { _id } = await postDashboard(company.as, [openVisualization]);
+      const { as } = await createDeniedUser('visualizations:share');
+      const racingEnv = createRacingEnv(pattern, () => addVisualization(company.as, _id));
+      expectForbidden(await share(as, _id, racingEnv.env));
+      expect(racingEnv.hasRun()).toBe(true);
+    },
+  );
 
   it('gets no new member of a context from a user who may not share a visualization that was added at that moment', async () => {
     const { _id } = await postDashboard(company.as, [openVisualization]);

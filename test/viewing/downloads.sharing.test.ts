@@ -2,7 +2,7 @@ import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { describe, expect, it, vi } from 'vitest';
 import { createEmbedToken, createSigningKey, hostToken } from '../embeds/support.ts';
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
-import { createSalesDashboard, createSalesTable, createShare, policy } from '../shares/support.ts';
+import { createSalesDashboard, createSalesTable, createShare, makePolicy } from '../shares/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runSql } from '../support/race.ts';
@@ -10,7 +10,7 @@ import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 
 const EVENTS_PATH = '/api/v1/share-events';
-const NORTH_POLICIES = { share_filter_policies: [policy('regions', 'locked', ['north'])] };
+const NORTH_POLICIES = { share_filter_policies: [makePolicy('regions', 'locked', ['north'])] };
 const NORTH_ROWS = 'region,amount\r\nnorth,10\r\nnorth,20\r\n';
 
 const company = await createProvisionedCompany();
@@ -74,7 +74,7 @@ const readRefusal = ({ status, body }: ApiResponse) => [status, body.error_code]
 describe('a download of a shared dashboard', () => {
   it('has the rows that the viewer may see and has filtered, through link, portal and embed', async () => {
     const link = await createLinkExecutor(NORTH_POLICIES);
-    const portal = await executeInPortal([true], [policy('regions', 'locked', ['north'])]);
+    const portal = await executeInPortal([true], [makePolicy('regions', 'locked', ['north'])]);
     const surfaces: ExecuteFunction[] = [
       link.execute,
       portal.execute,
@@ -144,11 +144,12 @@ describe('a download of a shared dashboard', () => {
   it('is refused and allowed again on the next request after the share changes', async () => {
     const { share, execute } = await createLinkExecutor();
     expect((await execute(makeCsvQuery())).status).toBe(200);
-    const options = (json: unknown) => expectSuccess(company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json }));
-    const changedShare = await options({ embed_options: { allow_downloads: false } });
+    const changeOptions = (json: unknown) =>
+      expectSuccess(company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json }));
+    const changedShare = await changeOptions({ embed_options: { allow_downloads: false } });
     expect(changedShare.embed_options.allow_downloads).toBe(false);
     expect((await execute(makeCsvQuery())).status).toBe(403);
-    await options({ embed_options: { allow_downloads: true } });
+    await changeOptions({ embed_options: { allow_downloads: true } });
     expect((await execute(makeCsvQuery())).status).toBe(200);
   });
 
@@ -162,18 +163,18 @@ describe('a download of a shared dashboard', () => {
   });
 
   it('requires a format, and the id of a visualization that is on the dashboard', async () => {
-    const other = await postVisualization(company.as, 'SELECT 1 AS one');
+    const otherVisualization = await postVisualization(company.as, 'SELECT 1 AS one');
     const { execute } = await createLinkExecutor();
     const field = 'visualization_id';
-    const readProblem = async (query: Record<string, string>, of = execute) => {
-      const { status, body } = await of(query);
+    const readProblem = async (query: Record<string, string>, executeQuery = execute) => {
+      const { status, body } = await executeQuery(query);
       return [status, body.details?.[0]];
     };
     expect(await readProblem({ format: 'csv' })).toEqual([
       422,
       { field, reason: 'required', message: 'is required with format' },
     ]);
-    for (const id of [other._id, 'x', ''])
+    for (const id of [otherVisualization._id, 'x', ''])
       expect(await readProblem({ format: 'csv', visualization_id: id })).toEqual([
         422,
         { field, reason: 'not_found', message: 'must be on the dashboard' },
@@ -186,7 +187,7 @@ describe('a download of a shared dashboard', () => {
     expect((await readProblem({ ...makeCsvQuery(), safe: 'false' }))[0]).toBe(422);
     const executeStandalone = await createEmbedExecutor('v');
     expect((await executeStandalone({ format: 'csv' })).status).toBe(200);
-    expect(await readProblem({ format: 'csv', visualization_id: other._id }, executeStandalone)).toEqual([
+    expect(await readProblem({ format: 'csv', visualization_id: otherVisualization._id }, executeStandalone)).toEqual([
       422,
       { field, reason: 'conflict', message: 'must be the visualization that the token shows' },
     ]);
@@ -243,8 +244,8 @@ describe('a download of a shared dashboard', () => {
       const { body } = await execute({ format: 'csv', visualization_id: chart._id });
       return [String(shownValue), body.split('\r\n')[1]];
     };
-    const [shown, taken] = await readShownAndDownloaded(kept._id);
-    expect(taken).toBe(shown);
+    const [shownResult, downloadedResult] = await readShownAndDownloaded(kept._id);
+    expect(downloadedResult).toBe(shownResult);
     const [before, after] = await readShownAndDownloaded(fresh._id);
     expect(after).not.toBe(before);
     await expectSuccess(company.as.put(`${VISUALIZATIONS_PATH}/${chart._id}`, { json: { sql: 'SELECT 7 AS n' } }));

@@ -13,7 +13,7 @@ import {
   createShare,
   createShareClient,
   listDistinctRegions,
-  policy,
+  makePolicy,
 } from '../shares/support.ts';
 import { type ApiResponse, callApi } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const subsets = [REGIONS, ...REGIONS.map((region) => [region]), ['north', 'east'], ['south', 'east']];
   for (const values of subsets) {
     for (const mode of ['selectable', 'locked']) {
-      const share = await createShare(company, id, { share_filter_policies: [policy('regions', mode, values)] });
+      const share = await createShare(company, id, { share_filter_policies: [makePolicy('regions', mode, values)] });
       const link = createShareClient(share.token);
       testViewers.push({
         name: `link ${mode} ${values}`,
@@ -100,12 +100,12 @@ beforeAll(async () => {
     const email = `${values.join('-')}@viewer.test`;
     const context = await createShareContext(
       company,
-      [makeDashboardGrant(id, [policy('regions', 'selectable', REGIONS)])],
+      [makeDashboardGrant(id, [makePolicy('regions', 'selectable', REGIONS)])],
       [email],
     );
     await createShare(company, id, {
       share_context_id: context.id,
-      share_filter_policies: [policy('regions', 'selectable', values)],
+      share_filter_policies: [makePolicy('regions', 'selectable', values)],
     });
     const { as } = await signInOutsider(company, email);
     testViewers.push({

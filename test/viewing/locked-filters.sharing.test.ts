@@ -7,7 +7,7 @@ import {
   makeDashboardGrant,
   signInOutsider,
 } from '../share-portal/support.ts';
-import { createSalesTable, createShare, createShareClient, policy } from '../shares/support.ts';
+import { createSalesTable, createShare, createShareClient, makePolicy } from '../shares/support.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { selectRow } from '../support/race.ts';
@@ -19,7 +19,7 @@ import {
   VISUALIZATIONS_PATH,
 } from '../visualizations/support.ts';
 
-let createdCount = 0;
+let emailCount = 0;
 const company = await createProvisionedCompany();
 await createSalesTable(company);
 const rows: { _id: string } = await postVisualization(
@@ -46,8 +46,8 @@ const readResults = ({ status, body }: ApiResponse) =>
 
 /** Creates all viewers who are restricted to the north of a dashboard: by a link, in the portal and by an embed. */
 async function createViewers(dashboardId: string, ...otherParameters: string[]) {
-  const email = `held-${++createdCount}@partner.test`;
-  const lockedPolicies = [policy('regions', 'locked', ['north'])];
+  const email = `held-${++emailCount}@partner.test`;
+  const lockedPolicies = [makePolicy('regions', 'locked', ['north'])];
   const context = await createShareContext(company, [makeDashboardGrant(dashboardId, lockedPolicies)], [email]);
   const { as } = await signInOutsider(company, email);
   const token = await createEmbedToken(company, 'dashboards', dashboardId, {
@@ -113,9 +113,9 @@ describe('a visualization that a locked filter does not restrict', () => {
       await company.as.put(`${DASHBOARDS_PATH}/${_id}`, { json: { filters } });
       for (const [language, message] of Object.entries(expected)) {
         const { body } = await link.execute({}, { headers: { 'accept-language': language } });
-        const [failed, refused, shown] = body.results;
-        expect((first === failingVisualization ? failed : refused).error.message).toBe(message);
-        expect(shown.rows).toEqual([['"error":{"error_code":"X","message":"The query failed."}']]);
+        const [failedResult, refusedResult, shownResult] = body.results;
+        expect((first === failingVisualization ? failedResult : refusedResult).error.message).toBe(message);
+        expect(shownResult.rows).toEqual([['"error":{"error_code":"X","message":"The query failed."}']]);
       }
     }
   });
@@ -185,7 +185,7 @@ describe('the filter options that SQL computes', () => {
       expect(listDays(await viewer.options('day', '-06'))).toEqual([]);
     }
     const selectableShare = await createShare(company, _id, {
-      share_filter_policies: [policy('regions', 'selectable', ['east'])],
+      share_filter_policies: [makePolicy('regions', 'selectable', ['east'])],
     });
     expect(listDays(await createShareClient(selectableShare.token).options('day'))).toEqual(['2024-01-06']);
   });
@@ -198,7 +198,7 @@ describe('the filter options that SQL computes', () => {
     // As they could be written down before.
     await selectRow(`update dashboards set filters = replace(filters, 'kept', '') where id = ?`, _id);
     const { token, id } = await createShare(company, _id, {
-      share_filter_policies: [policy('regions', 'selectable', ['kept', 'north'])],
+      share_filter_policies: [makePolicy('regions', 'selectable', ['kept', 'north'])],
     });
     await selectRow(
       `update dashboard_shares set filter_policies = replace(filter_policies, 'kept', '') where id = ?`,
@@ -216,7 +216,7 @@ describe('the filter options that SQL computes', () => {
     const { _id } = await postDashboard(company.as, [rows], { filters: [makeRegionsFilter()] });
     for (const value of ['', null]) {
       const filters = [{ ...makeRegionsFilter(), options: [{ label: 'All', value }] }];
-      const share_filter_policies = [{ ...policy('regions', 'selectable', []), allowed_values: ['north', value] }];
+      const share_filter_policies = [{ ...makePolicy('regions', 'selectable', []), allowed_values: ['north', value] }];
       const grants = [{ ...makeDashboardGrant(_id), filter_policies: share_filter_policies }];
       const shares = `/api/v1/dashboards/${_id}/shares`;
       for (const [answer, field] of [
@@ -254,7 +254,10 @@ describe('the filter options that SQL computes', () => {
   it('are the values that a policy lists, when their SQL would show more', async () => {
     const sql = "SELECT day, 'region ' || region FROM sales";
     const { _id } = await postDashboard(company.as, [rows], { filters: [makeRegionsFilter(), makeDaysFilter(sql)] });
-    const policies = [policy('regions', 'locked', ['north']), policy('day', 'selectable', ['2024-01-06'], 'select')];
+    const policies = [
+      makePolicy('regions', 'locked', ['north']),
+      makePolicy('day', 'selectable', ['2024-01-06'], 'select'),
+    ];
     const { token } = await createShare(company, _id, { share_filter_policies: policies });
     expect((await createShareClient(token).options('day')).body).toEqual({
       filter_slug: 'day',
@@ -291,7 +294,7 @@ describe('the filter options that SQL computes', () => {
     const { _id } = await postDashboard(company.as, [total], { filters });
     const shareWithValues = (...values: string[]) =>
       company.as.post(`/api/v1/dashboards/${_id}/shares`, {
-        json: { share_type: 'link', share_filter_policies: [policy('region', 'selectable', values, 'select')] },
+        json: { share_type: 'link', share_filter_policies: [makePolicy('region', 'selectable', values, 'select')] },
       });
     expect((await shareWithValues('north', 'south')).status).toBe(422);
     const { body } = await shareWithValues('north');

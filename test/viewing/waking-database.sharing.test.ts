@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createTableClient } from '../managed-tables/support.ts';
 import { createPortalClient, createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
-import { createSalesTable, createShare, createShareClient, listRegions, policy } from '../shares/support.ts';
+import { createSalesTable, createShare, createShareClient, listRegions, makePolicy } from '../shares/support.ts';
 import { type ApiResponse, BASE_URL } from '../support/api.ts';
 import { type Company, createProvisionedCompany } from '../support/companies.ts';
 import { createRacingEnv } from '../support/race.ts';
@@ -130,10 +130,10 @@ describe('while the database wakes', () => {
   it('nobody is shown the last result for other filter values or policies, or for a share that has changed', async () => {
     const { company, dashboardId } = salesCompany;
     const northShare = await createShare(company, dashboardId, {
-      share_filter_policies: [policy('regions', 'locked', ['north'])],
+      share_filter_policies: [makePolicy('regions', 'locked', ['north'])],
     });
     const eastShare = await createShare(company, dashboardId, {
-      share_filter_policies: [policy('regions', 'locked', ['east'])],
+      share_filter_policies: [makePolicy('regions', 'locked', ['east'])],
     });
     const [ofNorth, ofEast] = [createShareClient(northShare.token), createShareClient(eastShare.token)];
     expect(listRegions((await ofNorth.execute()).body)).toEqual(['north', 'north']);
@@ -142,7 +142,7 @@ describe('while the database wakes', () => {
     expectNewResult(other);
     expect(listRegions(other.body)).toEqual(['east']);
 
-    const policies = [policy('regions', 'locked', ['south'])];
+    const policies = [makePolicy('regions', 'locked', ['south'])];
     const path = `/api/v1/dashboard-shares/${northShare.id}`;
     expect((await company.as.put(path, { json: { share_filter_policies: policies } })).status).toBe(200);
     await suspendCompute(company.id, WAKING_MS);

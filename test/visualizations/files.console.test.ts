@@ -20,13 +20,13 @@ const REGIONS_PARAMETER = { parameters: [makeParameter('regions', 'multi_select'
 
 const makePath = (kind: string, id: string, query: Record<string, string>) =>
   `${kind}/${id}/execute?${new URLSearchParams(query)}`;
-const file = (id: string, query: Record<string, string>, json: unknown = {}, as = company.as) =>
+const downloadFile = (id: string, query: Record<string, string>, json: unknown = {}, as = company.as) =>
   as.post(makePath(VISUALIZATIONS_PATH, id, query), { json });
 const downloadSqlResult = async (
   sql: string,
   query: Record<string, string>,
   otherFields: Record<string, unknown> = {},
-) => file((await postVisualization(company.as, sql, otherFields))._id, query);
+) => downloadFile((await postVisualization(company.as, sql, otherFields))._id, query);
 
 /** Downloads a workbook. @returns the rows of its only sheet */
 async function downloadSheet(path: string): Promise<{ name: string | undefined; rows: unknown[][]; sheet: WorkSheet }> {
@@ -43,7 +43,7 @@ describe('the result of a visualization that is downloaded as a file', () => {
       name: 'Vendas: "São Paulo"/mês',
       ...REGIONS_PARAMETER,
     });
-    const { status, headers, body } = await file(
+    const { status, headers, body } = await downloadFile(
       _id,
       { format: 'csv' },
       { parameters: { regions: ['north', 'east'] } },
@@ -95,15 +95,15 @@ describe('the result of a visualization that is downloaded as a file', () => {
 
   it('reports that it was truncated', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT n FROM generate_series(1, 10001) AS n');
-    const { headers, body } = await file(_id, { format: 'csv' });
+    const { headers, body } = await downloadFile(_id, { format: 'csv' });
     expect([headers.get('x-truncated'), body.trim().split('\r\n').length]).toEqual(['true', 10_001]);
     expect((await downloadSheet(makePath(VISUALIZATIONS_PATH, _id, { format: 'xlsx' }))).rows.at(-1)).toEqual([10_000]);
   });
 
   it('is refused when the SQL fails, with the database’s message to authors only', async () => {
     const { _id } = await postVisualization(company.as, 'SELECT region::integer FROM sales');
-    const executionResult = await expectSuccess(file(_id, {}));
-    const refusedDownload = await file(_id, { format: 'csv' });
+    const executionResult = await expectSuccess(downloadFile(_id, {}));
+    const refusedDownload = await downloadFile(_id, { format: 'csv' });
     const { error_code: code, message } = executionResult.result.error;
     expect([refusedDownload.status, refusedDownload.body.error, refusedDownload.body.message]).toEqual([
       422,
@@ -112,20 +112,20 @@ describe('the result of a visualization that is downloaded as a file', () => {
     ]);
     expect([code, message]).toEqual(['DB_QUERY_ERROR', expect.stringContaining('invalid input syntax')]);
     const reader = await createTokenCaller(await createAllowedAccount(company, makeAllow('visualizations:execute')));
-    const { status, body } = await file(_id, { format: 'csv' }, {}, reader);
+    const { status, body } = await downloadFile(_id, { format: 'csv' }, {}, reader);
     expect([status, body.error, body.message]).toEqual([422, 'DB_QUERY_ERROR', 'The query failed.']);
   });
 
   it('is refused as a workbook when a text is longer than a cell can hold', async () => {
-    const sql = (length: number) => `SELECT 1 AS n, repeat('=', ${length}) AS "long"`;
-    const { status, body } = await downloadSqlResult(sql(32_768), { format: 'xlsx' });
+    const makeSql = (length: number) => `SELECT 1 AS n, repeat('=', ${length}) AS "long"`;
+    const { status, body } = await downloadSqlResult(makeSql(32_768), { format: 'xlsx' });
     expect([status, body.details]).toEqual([
       422,
       [expect.objectContaining({ field: 'format', message: expect.stringMatching(/^cannot be xlsx: "long"/) })],
     ]);
-    expect((await downloadSqlResult(sql(32_767), { format: 'xlsx', safe: 'true' })).status).toBe(422);
-    expect((await downloadSqlResult(sql(32_767), { format: 'xlsx' })).status).toBe(200);
-    expect((await downloadSqlResult(sql(32_768), { format: 'csv' })).status).toBe(200);
+    expect((await downloadSqlResult(makeSql(32_767), { format: 'xlsx', safe: 'true' })).status).toBe(422);
+    expect((await downloadSqlResult(makeSql(32_767), { format: 'xlsx' })).status).toBe(200);
+    expect((await downloadSqlResult(makeSql(32_768), { format: 'csv' })).status).toBe(200);
   });
 
   it.each([

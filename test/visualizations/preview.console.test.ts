@@ -13,7 +13,7 @@ const requestPreview = (sql: string, previewOptions: Record<string, unknown> = {
     headers: { 'accept-language': language },
   });
 
-/** Returns the character of the template that a failed preview names. */
+/** Returns the position in the template that the error of a failed preview names. */
 const readFailureOffset = async (sql: string, previewOptions: Record<string, unknown> = {}) => {
   const { status, body } = await requestPreview(sql, previewOptions);
   expect([sql, status, body.error]).toEqual([sql, 422, 'DB_QUERY_ERROR']);

@@ -1,4 +1,4 @@
-import { column, createTable, createTableClient } from '../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import type { Company } from '../support/companies.ts';
 
@@ -33,7 +33,11 @@ export const makeParameter = (slug: string, kind: string, otherFields: Record<st
 
 /** Creates a table `sales` (region, amount, day) with six rows: regions north, south and east. @returns its id */
 export async function createSalesTable({ as }: Company): Promise<string> {
-  const id = await createTable(as, 'sales', [column('region'), column('amount', 'decimal'), column('day', 'date')]);
+  const id = await createTable(as, 'sales', [
+    makeColumn('region'),
+    makeColumn('amount', 'decimal'),
+    makeColumn('day', 'date'),
+  ]);
   const rows = ['north', 'north', 'south', 'south', 'south', 'east'].map((region, index) => ({
     region,
     amount: (index + 1) * 10,

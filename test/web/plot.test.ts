@@ -271,8 +271,8 @@ describe('the cells of a table', () => {
   it('show months or years if all dates are first days, in a chart and its table, but not in a table of rows', () => {
     const formatCellsFor = (type: ViewChart['chart']['type'], cells: ViewCell[]) => {
       const rows = cells.map((cell) => [cell]);
-      const [text] = makeColumnFormats(makeData([['day', 'date']], ...rows), makeChart({ type }));
-      return cells.map(text ?? String);
+      const [formatCell] = makeColumnFormats(makeData([['day', 'date']], ...rows), makeChart({ type }));
+      return cells.map(formatCell ?? String);
     };
     const cases: [days: string[], drawn: string[], inRows: string[]][] = [
       [
@@ -313,16 +313,17 @@ describe('the cells of a table', () => {
   });
 
   it('follow the style of the chart where it fits the values', () => {
-    const text = (options: Record<string, unknown>, value = 1234.5) => formatNumber(value, parseNumberStyle(options));
-    expect(text({ format: 'currency', currency: 'USD' })).toBe('$1,234.50');
-    expect(text({ format: 'percent' }, 0.1234)).toBe('12.3%');
-    expect(text({ decimals: 3, prefix: '≈', suffix: ' kg' })).toBe('≈1,234.500 kg');
+    const formatWithOptions = (options: Record<string, unknown>, value = 1234.5) =>
+      formatNumber(value, parseNumberStyle(options));
+    expect(formatWithOptions({ format: 'currency', currency: 'USD' })).toBe('$1,234.50');
+    expect(formatWithOptions({ format: 'percent' }, 0.1234)).toBe('12.3%');
+    expect(formatWithOptions({ decimals: 3, prefix: '≈', suffix: ' kg' })).toBe('≈1,234.500 kg');
     for (const invalidStyle of [
       { format: 'currency', currency: 'dollars' },
       { decimals: 1e9, format: {} },
       { decimals: -3.5 },
     ]) {
-      expect(text(invalidStyle)).toMatch(/^1,234\.50*$/);
+      expect(formatWithOptions(invalidStyle)).toMatch(/^1,234\.50*$/);
     }
   });
 });

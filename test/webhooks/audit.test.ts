@@ -160,7 +160,7 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
   const LOG_NAME = 'of-a-moved-test';
   const getOwnLog = () => env.COMPANY_LOG.getByName(LOG_NAME) as unknown as DurableObjectStub<CompanyLog>;
   const day = Math.ceil(Date.now() / DAY_MS) * DAY_MS;
-  const next = async (limit = 3) => (await getOwnLog().following('audit', limit)) as FollowedRecords;
+  const readNext = async (limit = 3) => (await getOwnLog().following('audit', limit)) as FollowedRecords;
   const listIds = (records: FollowedRecords['records']) => records.map(({ id }) => id);
 
   it('includes each record in the order of the log, and repeats the records until they are acknowledged', async () => {
@@ -168,13 +168,17 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
     const records = Array.from({ length: 8 }, (_, n) => makeRecordAt(day + n * (DAY_MS / 3)));
     await getOwnLog().append(LOG_NAME, 'audit', records as never);
     // In the midst of what was handed out, and not kept.
-    expect(listIds((await next()).records)).toEqual(records.slice(0, 3).map(({ id }) => id));
+    expect(listIds((await readNext()).records)).toEqual(records.slice(0, 3).map(({ id }) => id));
     await moveRecords(getOwnLog(), LOG_NAME);
     const laterRecord = makeRecordAt(day + 3 * DAY_MS);
     await getOwnLog().append(LOG_NAME, 'audit', [laterRecord] as never);
     const allIds: string[] = [];
-    for (let followedRecords = await next(); followedRecords.records.length > 0; followedRecords = await next()) {
-      expect(listIds((await next()).records)).toEqual(listIds(followedRecords.records));
+    for (
+      let followedRecords = await readNext();
+      followedRecords.records.length > 0;
+      followedRecords = await readNext()
+    ) {
+      expect(listIds((await readNext()).records)).toEqual(listIds(followedRecords.records));
       allIds.push(...listIds(followedRecords.records));
       expect(await getOwnLog().followed('audit', followedRecords)).toBe(true);
     }
@@ -184,14 +188,14 @@ describe('the audit stream, of days that were moved to R2 before they were deliv
   it('includes records that arrive late for a moved day, before and after their merge into its file', async () => {
     const lateRecord = makeRecordAt(day + 1000);
     await getOwnLog().append(LOG_NAME, 'audit', [lateRecord] as never);
-    expect(listIds((await next()).lateRecords)).toEqual([lateRecord.id]);
+    expect(listIds((await readNext()).lateRecords)).toEqual([lateRecord.id]);
     await runInDurableObject(getOwnLog(), async (_, { storage }) => {
       await mergeLateRecords({ storage, files: env.FILES, name: LOG_NAME, reportChange: () => undefined }, 'audit');
     });
-    const followedRecords = await next();
+    const followedRecords = await readNext();
     expect(listIds(followedRecords.lateRecords)).toEqual([lateRecord.id]);
     await getOwnLog().followed('audit', followedRecords);
-    expect((await next()).late).toEqual([]);
+    expect((await readNext()).late).toEqual([]);
   });
 
   it('includes late records of a moved day that it has not reached yet', async () => {

@@ -3,7 +3,7 @@ import migration from '../../drizzle/0038_tell-events.sql?raw';
 import { SURFACES } from '../../src/app.ts';
 import { EVENT_TABLES } from '../../src/db/event-session.ts';
 import { EVENT_TYPES, findEventType, makePayloadSchema } from '../../src/modules/webhooks/event-types.ts';
-import { column } from '../managed-tables/support.ts';
+import { makeColumn } from '../managed-tables/support.ts';
 import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { readApiDescription } from '../support/conformity.ts';
@@ -137,7 +137,7 @@ describe('a webhook event', () => {
   it('is sent for tables and uploads, without the value of a cell', async () => {
     const { as } = company;
     const path = '/v1/managed-tables';
-    const table = await expectSuccess(as.post(path, { json: { display_name: 'told', columns: [column('a')] } }));
+    const table = await expectSuccess(as.post(path, { json: { display_name: 'told', columns: [makeColumn('a')] } }));
     await expectSuccess(as.put(`${path}/${table._id}`, { json: { display_name: 'told_anew' } }));
     await expectSuccess(as.post(`${path}/${table._id}/truncate`));
     const job = await uploadFiles(company, [makeFile('n.csv', 'a\ncell-of-a-table\n')], { into: table._id });
@@ -159,7 +159,7 @@ describe('a webhook event', () => {
   });
 
   it('is sent for an upload with a value that does not fit, without that value', async () => {
-    const columns = [column('n', 'integer')];
+    const columns = [makeColumn('n', 'integer')];
     const { _id } = await expectSuccess(
       company.as.post('/v1/managed-tables', { json: { display_name: 'misfit', columns } }),
     );

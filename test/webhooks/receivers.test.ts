@@ -116,7 +116,7 @@ describe('a webhook endpoint with a failed delivery', () => {
 
   it('whose secret is rotated signs the next attempt with both secrets', async () => {
     const { receiver, id, secret } = await createRefusedDelivery();
-    const { secret: next } = await expectSuccess(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
+    const { secret: nextSecret } = await expectSuccess(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
     await receiver.setBehaviour('ok');
     await expectSuccess(
       company.as.post(`${ENDPOINTS_PATH}/${id}/resend-failed`, { json: { since: '2026-01-01T00:00:00Z' } }),
@@ -125,15 +125,15 @@ describe('a webhook endpoint with a failed delivery', () => {
     const [first] = await receiver.readReceivedRequests();
     const last = (await receiver.readReceivedRequests()).at(-1);
     expect(last?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
-    for (const candidateSecret of [secret, next]) {
+    for (const candidateSecret of [secret, nextSecret]) {
       expect(new Webhook(candidateSecret).verify(last?.body ?? '', last?.headers ?? {})).toBeTruthy();
     }
-    expect(() => new Webhook(next).verify(first?.body ?? '', first?.headers ?? {})).toThrow();
+    expect(() => new Webhook(nextSecret).verify(first?.body ?? '', first?.headers ?? {})).toThrow();
   });
 
   it('signs with a replaced secret for a day, and no longer', async () => {
     const { receiver, id, secret } = await createRefusedDelivery();
-    const { secret: next } = await expectSuccess(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
+    const { secret: nextSecret } = await expectSuccess(company.as.post(`${ENDPOINTS_PATH}/${id}/rotate-secret`));
     await receiver.setBehaviour('ok');
     const countBefore = await countReceived(receiver);
     advanceClock(25 * HOUR_MS);
@@ -145,7 +145,7 @@ describe('a webhook endpoint with a failed delivery', () => {
     const { body = '', headers = {} } = last ?? {};
     const [signature] = (headers['webhook-signature'] as string).split(' ');
     const at = new Date(Number(headers['webhook-timestamp']) * 1000);
-    expect(signature).toBe(new Webhook(next).sign('late', at, body));
+    expect(signature).toBe(new Webhook(nextSecret).sign('late', at, body));
     expect(signature).not.toBe(new Webhook(secret).sign('late', at, body));
   });
 

@@ -85,8 +85,8 @@ describe('a webhook delivery', () => {
     await sendTestEvent(_id);
     await waitForArrivals(receiver);
     await expect.poll(async () => (await listDeliveries(_id))[0].attempts.length).toBe(1);
-    const [{ next_attempt_at: next, status }] = await listDeliveries(_id);
-    const hours = (Date.parse(next) - Date.now()) / HOUR_MS;
+    const [{ next_attempt_at: nextAttemptAt, status }] = await listDeliveries(_id);
+    const hours = (Date.parse(nextAttemptAt) - Date.now()) / HOUR_MS;
     expect([status, hours > 23.9, hours <= 24]).toEqual(['pending', true, true]);
   });
 

@@ -1,6 +1,15 @@
 import { stringToSign } from '../sign.ts';
 import { MALFORMED } from './malformed.ts';
-import { authorization, type Case, changed, lines, otherBody, POST, replaced, untouched } from './tampering.ts';
+import {
+  authorization,
+  type Case,
+  changeLastDigit,
+  formatHeaderLines,
+  otherBody,
+  POST,
+  replaced,
+  untouched,
+} from './tampering.ts';
 import { type InvalidVector, KEY, NOW, ORIGIN, signed } from './vector.ts';
 
 const date: Case[] = [
@@ -50,7 +59,7 @@ const body: Case[] = [
     'digest of another body',
     'Well-formed, of something else.',
     'body_digest_mismatch',
-    replaced('x-content-sha256', changed),
+    replaced('x-content-sha256', changeLastDigit),
     POST,
   ],
 ];
@@ -71,7 +80,7 @@ const key: Case[] = [
 ];
 
 const signature: Case[] = [
-  ['signature changed', 'Its last digit.', 'bad_signature', authorization(changed)],
+  ['signature changed', 'Its last digit.', 'bad_signature', authorization(changeLastDigit)],
   [
     'signature of zeros',
     'Sixty-four of them.',
@@ -137,13 +146,19 @@ const signature: Case[] = [
  * Makes the requests that must be refused. Where several rules are broken, the reason is that of the first check that
  * fails.
  */
-export const invalidRequests = (): Promise<InvalidVector[]> =>
+export const makeInvalidVectors = (): Promise<InvalidVector[]> =>
   Promise.all(
     [...MALFORMED, ...date, ...body, ...key, ...signature].map(
       async ([name, explanation, reason, tamper, draft = {}]) => {
         const request = await signed(name, draft);
         const { method, url, body } = request;
-        const sentRequest = { method, url, body, headers: lines(request.headers), ...(await tamper(request)) };
+        const sentRequest = {
+          method,
+          url,
+          body,
+          headers: formatHeaderLines(request.headers),
+          ...(await tamper(request)),
+        };
         const receivedString = reason === 'bad_signature' ? { string_to_sign: expected(sentRequest) } : {};
         return { name, explanation, ...sentRequest, reason, ...receivedString };
       },
@@ -152,6 +167,7 @@ export const invalidRequests = (): Promise<InvalidVector[]> =>
 
 /** Returns the text that a server expects to be signed, from the request that it received. */
 function expected({ method, url, headers }: Pick<InvalidVector, 'method' | 'url' | 'headers'>): string {
-  const value = (name: string) => headers.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? '';
-  return stringToSign(method, url, value('x-date'), value('x-nonce'), value('x-content-sha256'));
+  const readHeader = (name: string) =>
+    headers.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? '';
+  return stringToSign(method, url, readHeader('x-date'), readHeader('x-nonce'), readHeader('x-content-sha256'));
 }

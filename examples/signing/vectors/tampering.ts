@@ -15,7 +15,8 @@ export const HEADERS = ['authorization', 'x-date', 'x-nonce', 'x-content-sha256'
 export const POST: Draft = { method: 'POST', url: `${ORIGIN}/groups`, body: '{"name":"analysts"}' };
 
 /** Formats the signature headers as lines of HTTP. */
-export const lines = (headers: Signed['headers']): string[] => HEADERS.map((name) => `${name}: ${headers[name]}`);
+export const formatHeaderLines = (headers: Signed['headers']): string[] =>
+  HEADERS.map((name) => `${name}: ${headers[name]}`);
 
 const isOf = (name: string) => (line: string) => line.startsWith(`${name}: `);
 
@@ -24,24 +25,26 @@ export const untouched: Tamper = () => ({});
 
 export const without =
   (name: string): Tamper =>
-  ({ headers }) => ({ headers: lines(headers).filter((line) => !isOf(name)(line)) });
+  ({ headers }) => ({ headers: formatHeaderLines(headers).filter((line) => !isOf(name)(line)) });
 
 export const twice =
   (name: string): Tamper =>
-  ({ headers }) => ({ headers: lines(headers).flatMap((line) => (isOf(name)(line) ? [line, line] : [line])) });
+  ({ headers }) => ({
+    headers: formatHeaderLines(headers).flatMap((line) => (isOf(name)(line) ? [line, line] : [line])),
+  });
 
 export const replaced =
   (name: (typeof HEADERS)[number], change: (value: string) => string): Tamper =>
-  ({ headers }) => ({ headers: lines({ ...headers, [name]: change(headers[name]) }) });
+  ({ headers }) => ({ headers: formatHeaderLines({ ...headers, [name]: change(headers[name]) }) });
 
 export const authorization = (change: (value: string) => string): Tamper => replaced('authorization', change);
 
 /** Changes the last digit of a text. */
-export const changed = (text: string): string => `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`;
+export const changeLastDigit = (text: string): string => `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`;
 
 /** Replaces the body, and the digest by that of the new body; the signature remains that of the old one. */
 export const otherBody: Tamper = async ({ headers }) => {
   const body = '{"name":"admins"}';
   const other = await signed('another', { body });
-  return { body, headers: lines({ ...headers, 'x-content-sha256': other.headers['x-content-sha256'] }) };
+  return { body, headers: formatHeaderLines({ ...headers, 'x-content-sha256': other.headers['x-content-sha256'] }) };
 };

@@ -61,7 +61,7 @@ const DRAFTS: [name: string, explanation: string, draft: Draft][] = [
 ];
 
 /** Makes the requests that must be accepted. */
-export const validRequests = (): Promise<ValidVector[]> =>
+export const makeValidVectors = (): Promise<ValidVector[]> =>
   Promise.all(
     DRAFTS.map(async ([name, explanation, draft]) => ({ name, explanation, ...(await signed(name, draft)) })),
   );

@@ -159,16 +159,16 @@ export class Pooler {
 
   /** Opens a connection for the first waiting client. @returns true if one was opened */
   async #openForNext(pool: Pool): Promise<boolean> {
-    const [next] = pool.waitingClients;
-    if (!next || pool.connectionCount >= POOL_SIZE) return false;
+    const [nextClient] = pool.waitingClients;
+    if (!nextClient || pool.connectionCount >= POOL_SIZE) return false;
     try {
-      this.#giveConnectionBack(pool, await this.#openConnection(pool, next.login));
+      this.#giveConnectionBack(pool, await this.#openConnection(pool, nextClient.login));
       return true;
     } catch (error) {
       // At the role's connection limit one of the pool's connections may come free, if there is any.
       const mayBecomeFree =
         pool.connectionCount > 0 && error instanceof ConnectionRefusedError && error.code === TOO_MANY_CONNECTIONS;
-      if (!mayBecomeFree && pool.waitingClients.delete(next)) next.reject(error);
+      if (!mayBecomeFree && pool.waitingClients.delete(nextClient)) nextClient.reject(error);
       return false;
     }
   }
@@ -180,10 +180,10 @@ export class Pooler {
 
   #giveConnectionBack(pool: Pool, server: ServerConnection): void {
     if (server.isClosed) return;
-    const [next] = pool.waitingClients;
-    if (next) {
-      pool.waitingClients.delete(next);
-      next.resolve(server);
+    const [nextClient] = pool.waitingClients;
+    if (nextClient) {
+      pool.waitingClients.delete(nextClient);
+      nextClient.resolve(server);
     } else {
       pool.idleConnections.push(server);
       server.closeAfter(IDLE_MS);

@@ -58,7 +58,10 @@ export const userCounts = sqliteTable('user_counts', {
   total: integer('total').notNull(),
 });
 
-/** Users with a binding in each account, kept by triggers, with the columns of lists: paged as cheaply as all users. */
+/**
+ * A row for each account and each user with a binding in it, kept by triggers, with the columns by which lists are sorted: a page
+ * of an account's users costs as little as a page of all users.
+ */
 export const accountUsers = sqliteTable(
   'account_users',
   {

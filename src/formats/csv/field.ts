@@ -24,7 +24,7 @@ export const DELIMITER_MEANING = 1;
 export const LF = 2;
 export const CR = 3;
 export const QUOTE_MEANING = 4;
-/** Meaning of a backslash that may escape a delimiter. */
+/** Meaning of a byte outside quotes: a backslash, which may escape a delimiter. */
 export const BACKSLASH_MEANING = 6;
 /** Meaning of the position after the block's last byte. */
 export const END_MEANING = 5;

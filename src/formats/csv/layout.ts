@@ -85,8 +85,9 @@ function countComments(records: HeadRecord[]): number {
     return !startsWithHash || !isBesideComment;
   });
   const commentCount = end < 0 ? records.length : end;
-  const [last, below] = [records[commentCount - 1], records[commentCount]];
-  if (commentCount < 2 || last === undefined || below?.width !== last.width || last.width < 2) return commentCount;
+  const [lastComment, below] = [records[commentCount - 1], records[commentCount]];
+  if (commentCount < 2 || lastComment === undefined || below?.width !== lastComment.width || lastComment.width < 2)
+    return commentCount;
   return isHeaderOfTypedColumns(records.slice(commentCount - 1)) ? commentCount - 1 : commentCount;
 }
 
@@ -105,8 +106,8 @@ function countTitles(records: HeadRecord[], commentCount: number): number {
 const MAX_TITLES_OVER_FEW_ROWS = 5;
 
 /**
- * Finds the first record of the body: the record below the titles, unless titles with several values follow. Records
- * with several values are titles only above a header; many of them above fewer rows are a table of their own.
+ * Finds the first record of the body: the record below the first `titleCount` ones, or a header further down, below more
+ * titles, which have several values. Many such records above fewer rows are no titles: they are a table of their own.
  */
 function findHeader(records: HeadRecord[], titleCount: number): number {
   let maxFilledCount = 1;

@@ -105,19 +105,19 @@ export function sniffSheet(
   decode: Decode,
   shape: SheetShape,
   givenDialect: GivenDialect = {},
-): SniffedDialect & { titleRows: SheetTitle[] } {
+): SniffedDialect & { titleRows: TitleRow[] } {
   const head = readHead(bytes, isLast, SHEET_DIALECT, decode);
   const layout = findSheetLayout(head.records, shape, givenDialect.skip_lines !== undefined);
-  const titles = head.records.slice(0, layout.preambleCount).map(({ line, start }, index) => ({
+  const titleRows = head.records.slice(0, layout.preambleCount).map(({ line, start }, index) => ({
     line,
     start,
     end: head.records[index + 1]?.start ?? start,
   }));
-  return { ...toSniffedDialect({ dialect: SHEET_DIALECT, head, layout, score: 1 }, 'quoted'), titleRows: titles };
+  return { ...toSniffedDialect({ dialect: SHEET_DIALECT, head, layout, score: 1 }, 'quoted'), titleRows: titleRows };
 }
 
 /** Row above a sheet's table, and its offset in the head. */
-export interface SheetTitle {
+export interface TitleRow {
   line: number;
   start: number;
   end: number;

@@ -199,12 +199,12 @@ async function readWholePart(reader: MultipartReader): Promise<Uint8Array<ArrayB
   let partBuffer = new ArrayBuffer(0);
   let length = 0;
   for (let isLast = false; !isLast; ) {
-    const { bytes, isLast: last } = await reader.readBlock(SMALL_BLOCK_BYTES);
+    const { bytes, isLast: isLastBlock } = await reader.readBlock(SMALL_BLOCK_BYTES);
     if (length + bytes.length > partBuffer.byteLength)
       partBuffer = partBuffer.transfer(length + Math.max(bytes.length, length / 4));
     new Uint8Array(partBuffer, length).set(bytes);
     length += bytes.length;
-    isLast = last;
+    isLast = isLastBlock;
   }
   return new Uint8Array(partBuffer.transfer(length));
 }

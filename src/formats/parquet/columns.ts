@@ -15,7 +15,10 @@ export interface SliceLimits {
 /** Approximate number of values of a nested column that are held as objects at a time. */
 const MAX_NESTED_VALUES = 2 ** 15;
 const MAX_ROW_VALUES = 2 ** 20;
-/** Name of the member that holds a map's entries until it is written. No other member has it: their names are JSON texts. */
+/**
+ * Name of the member that holds a map's entries until they are written. No column's member has this name: the names of those
+ * are JSON texts, in quotes.
+ */
 const MAP_ENTRIES = 'entries';
 
 /** Reads a column of one row group, as the texts of some rows at a time. */
@@ -69,12 +72,12 @@ export class FlatReader extends ColumnReader {
 
   get places(): LeafPosition[] {
     if (this.takenCount === this.texts.textCount) return [this.#next];
-    return [{ offset: this.#place.offset, skip: this.#place.skip + this.takenCount }];
+    return [{ offset: this.#place.offset, skippedRowCount: this.#place.skippedRowCount + this.takenCount }];
   }
 
   protected async readRows({ maxRows, maxBytes }: SliceLimits): Promise<void> {
     this.texts.clear();
-    let { offset, skip } = this.#next;
+    let { offset, skippedRowCount: skip } = this.#next;
     for (;;) {
       const foundPage = await this.#reader.readPage(offset);
       if (!foundPage) throw new ParquetProblem('damaged', this.#reader.columnName);
@@ -87,9 +90,11 @@ export class FlatReader extends ColumnReader {
       const endRow = Math.min(page.levelCount, skip + maxRows);
       const texts = page.usesDictionary && page.values.length > 0 ? await this.#reader.readTexts() : null;
       const end = this.#addRows(page.definitionLevels, page.values, texts, skip, endRow, maxBytes);
-      this.#place = { offset: foundPage.offset, skip };
+      this.#place = { offset: foundPage.offset, skippedRowCount: skip };
       this.#next =
-        end === page.levelCount ? { offset: foundPage.nextOffset, skip: 0 } : { offset: foundPage.offset, skip: end };
+        end === page.levelCount
+          ? { offset: foundPage.nextOffset, skippedRowCount: 0 }
+          : { offset: foundPage.offset, skippedRowCount: end };
       this.#reader.freeExcess();
       return;
     }
@@ -102,7 +107,7 @@ export class FlatReader extends ColumnReader {
     texts: ColumnTexts | null,
     from: number,
     endRow: number,
-    bytes: number,
+    maxBytes: number,
   ): number {
     const { texts: columnTexts } = this;
     const { leaf, columnName } = this.#reader;
@@ -120,7 +125,7 @@ export class FlatReader extends ColumnReader {
         columnTexts.copyText(texts, index);
       } else if (at < values.length) addValue(columnTexts, leaf, values[at++]);
       else throw new ParquetProblem('damaged', columnName);
-      if (columnTexts.length > bytes) return row + 1;
+      if (columnTexts.length > maxBytes) return row + 1;
     }
     return endRow;
   }
@@ -213,11 +218,11 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
     rowPositions: [],
     nextPosition: from,
   };
-  let { offset, skip } = from;
+  let { offset, skippedRowCount: skip } = from;
   for (;;) {
     const pageResult = await reader.readPage(offset);
     if (!pageResult) {
-      foundRows.nextPosition = { offset: reader.chunk.end, skip: 0 };
+      foundRows.nextPosition = { offset: reader.chunk.end, skippedRowCount: 0 };
       return foundRows;
     }
     const { readPage: page } = pageResult;
@@ -234,13 +239,13 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
         const hasEnoughRows =
           foundRows.rowPositions.length === maxRows || foundRows.definitionLevels.length > MAX_NESTED_VALUES;
         if (startedRowCount > skip && hasEnoughRows && foundRows.rowPositions.length > 0) {
-          foundRows.nextPosition = { offset: pageResult.offset, skip: startedRowCount - 1 };
+          foundRows.nextPosition = { offset: pageResult.offset, skippedRowCount: startedRowCount - 1 };
           reader.freeCaches();
           return foundRows;
         }
         if (startedRowCount > skip) {
           foundRows.rowStarts.push(foundRows.definitionLevels.length);
-          foundRows.rowPositions.push({ offset: pageResult.offset, skip: startedRowCount - 1 });
+          foundRows.rowPositions.push({ offset: pageResult.offset, skippedRowCount: startedRowCount - 1 });
         }
       }
       // What goes on from a row before belongs to that.
@@ -273,7 +278,7 @@ function takeFirstRows(
   };
 }
 
-/** Number or boolean whose digits are written to JSON unchanged. */
+/** Text of a number or a boolean, written to JSON without quotes. */
 class JsonLiteral {
   readonly #text: string;
   constructor(text: string) {
@@ -286,8 +291,8 @@ class JsonLiteral {
 
 function toJsonValue({ leaf, columnName }: LeafReader, value: unknown): string | JsonLiteral | null {
   if (value === undefined) throw new ParquetProblem('damaged', columnName);
-  const { isQuoted, type, text } = leaf.valueFormatter;
-  const valueText = text(value);
+  const { isQuoted, type, formatValue } = leaf.valueFormatter;
+  const valueText = formatValue(value);
   if (valueText === null) return null;
   return isQuoted || type === 'date' || type === 'datetime' ? valueText : new JsonLiteral(valueText);
 }

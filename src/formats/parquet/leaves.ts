@@ -15,7 +15,7 @@ import { ParquetProblem } from './problem.ts';
 export interface LeafPosition {
   offset: number;
   /** Number of rows to skip that start in the page. */
-  skip: number;
+  skippedRowCount: number;
 }
 
 /** Bytes that the dictionaries of all readers of a row group occupy as texts; shared between the readers. */
@@ -46,23 +46,23 @@ export class LeafReader {
   #texts: ColumnTexts | null = null;
 
   /**
-   * @param window the approximate number of bytes that are read at a time @param dictionaryMemory the bytes that all readers of the group
+   * @param windowBytes the approximate number of bytes that are read at a time @param dictionaryMemory the bytes that all readers of the group
    * hold together
    */
   constructor(
     read: ReadBytes,
     leaf: Leaf,
     chunk: ColumnChunk,
-    column: string,
-    window: number,
+    columnName: string,
+    windowBytes: number,
     dictionaryMemory: DictionaryMemory,
   ) {
     this.#dictionaryMemory = dictionaryMemory;
     this.#read = read;
     this.leaf = leaf;
     this.chunk = chunk;
-    this.columnName = column;
-    this.#windowBytes = window;
+    this.columnName = columnName;
+    this.#windowBytes = windowBytes;
   }
 
   /** Frees memory whose content can be read again. */
@@ -158,7 +158,7 @@ export class LeafReader {
 
 /** Adds the text of a value as it is stored in the file. */
 export function addValue(fields: ColumnTexts, { valueFormatter }: Leaf, value: unknown): void {
-  const text = valueFormatter.text(value);
+  const text = valueFormatter.formatValue(value);
   if (text !== null) {
     fields.addText(text, valueFormatter.isQuoted);
     return;

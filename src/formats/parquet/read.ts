@@ -81,7 +81,7 @@ function createReaders(
         window,
         dictionaryMemory,
       );
-      return { reader, place: { offset, skip } };
+      return { reader, place: { offset, skippedRowCount: skip } };
     });
     const [first] = leafReaders;
     if (column.isFlat && first) return new FlatReader(first.reader, first.place);
@@ -97,8 +97,8 @@ function listPositions(columns: Column[], readers: ColumnReader[]): [number, num
   const positions: [number, number][] = [];
   for (const [index, { leafIndexes }] of columns.entries()) {
     const columnPositions = readers[index]?.places ?? [];
-    for (const [place, leaf] of leafIndexes.entries()) {
-      const { offset, skip } = columnPositions[place] as LeafPosition;
+    for (const [leafPosition, leaf] of leafIndexes.entries()) {
+      const { offset, skippedRowCount: skip } = columnPositions[leafPosition] as LeafPosition;
       positions[leaf] = [offset, skip];
     }
   }

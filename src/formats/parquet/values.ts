@@ -8,20 +8,20 @@ export interface ValueFormatter {
   /** True if the values are texts, which are written in quotes. */
   isQuoted: boolean;
   /** Converts a value as stored in the file to text; null for a number that is none (NaN, infinities). */
-  text(value: unknown): string | null;
+  formatValue(value: unknown): string | null;
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-const makeUnquotedFormatter = (type: KnownType, text: ValueFormatter['text']): ValueFormatter => ({
+const makeUnquotedFormatter = (type: KnownType, formatValue: ValueFormatter['formatValue']): ValueFormatter => ({
   type,
   isQuoted: false,
-  text,
+  formatValue,
 });
-const makeQuotedFormatter = (text: (value: unknown) => string): ValueFormatter => ({
+const makeQuotedFormatter = (formatValue: (value: unknown) => string): ValueFormatter => ({
   type: 'text',
   isQuoted: true,
-  text,
+  formatValue,
 });
 
 /** Chooses the conversion of a leaf's values to texts. @throws ParquetProblem `binary` for bytes that are no text */
@@ -108,8 +108,8 @@ function decodeText(bytes: Uint8Array, column: string): string {
 
 const formatUuid = (bytes: Uint8Array): string => bytes.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 
-const formatNumber = (value: number, text: (value: number) => string): string | null =>
-  Number.isFinite(value) ? text(value) : null;
+const formatNumber = (value: number, formatFinite: (value: number) => string): string | null =>
+  Number.isFinite(value) ? formatFinite(value) : null;
 
 /** Formats a number of 32 bits with the fewest digits that distinguish it from its neighbours. */
 function formatFloat(value: number): string {

@@ -8,10 +8,10 @@ export const MAX_EXTRA_BYTES = 32;
 /** Type to which a value is converted, and the forms in which it is read. */
 export interface Conversion {
   type: 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
-  /** Forms (forms.ts) of the column's numbers. */
-  decimal: number;
-  /** Forms (forms.ts) of the column's dates. */
-  date: number;
+  /** Bit mask of the forms (forms.ts) of the column's numbers. */
+  decimalForms: number;
+  /** Bit mask of the forms (forms.ts) of the column's dates. */
+  dateForms: number;
   /** Time zone of the session, if it is not UTC; null otherwise. */
   zone: ZoneEdges | null;
 }
@@ -21,6 +21,6 @@ export interface Conversion {
  * day, and less than `last` seconds after midnight of the last day.
  */
 export interface ZoneEdges {
-  first: number;
-  last: number;
+  firstSecond: number;
+  endSecond: number;
 }

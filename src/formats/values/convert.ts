@@ -39,9 +39,9 @@ export function convertValue(
     case 'boolean':
       return writeBoolean(outputBytes, at, bytes, from, to, decode);
     case 'integer':
-      return writeInteger(outputBytes, at, bytes, from, to, conversion.decimal);
+      return writeInteger(outputBytes, at, bytes, from, to, conversion.decimalForms);
     case 'decimal':
-      return writeDecimal(outputBytes, at, bytes, from, to, conversion.decimal);
+      return writeDecimal(outputBytes, at, bytes, from, to, conversion.decimalForms);
     default:
       return writeTimestamp(outputBytes, at, bytes, from, to, conversion);
   }

@@ -27,7 +27,7 @@ export function writeTimestamp(
   bytes: Uint8Array,
   from: number,
   to: number,
-  { type, date: form, zone }: Conversion,
+  { type, dateForms: form, zone }: Conversion,
 ): number {
   const formMask = findDateForms(bytes, from, to);
   const isEdge = (dateTraits & HAS_EDGE_YEAR) !== 0 && (dateTraits & HAS_OFFSET) === 0;
@@ -49,7 +49,11 @@ export function writeTimestamp(
 }
 
 /** Returns true if the timestamp at `at`, in the zone's local time, is out of the years 1 to 9999 in UTC. */
-function isOutOfRange(outputBytes: Uint8Array, at: number, { first, last }: ZoneEdges): boolean {
+function isOutOfRange(
+  outputBytes: Uint8Array,
+  at: number,
+  { firstSecond: first, endSecond: last }: ZoneEdges,
+): boolean {
   const readNumber = (from: number, count: number) => {
     let value = 0;
     for (let index = at + from; index < at + from + count; index++)
@@ -63,8 +67,8 @@ function isOutOfRange(outputBytes: Uint8Array, at: number, { first, last }: Zone
 
 /** Returns true if the year at the end of the date has two digits: `24`, not `0024`. */
 function isShortYear(bytes: Uint8Array): boolean {
-  const digitBefore = (bytes[dateEnd - 3] as number) - 48;
-  return digitBefore < 0 || digitBefore > 9;
+  const digitBeforeLastTwo = (bytes[dateEnd - 3] as number) - 48;
+  return digitBeforeLastTwo < 0 || digitBeforeLastTwo > 9;
 }
 
 function writeDigits(outputBytes: Uint8Array, at: number, value: number, count: number): number {

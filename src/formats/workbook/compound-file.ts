@@ -21,8 +21,8 @@ const STREAM_ENTRY_TYPE = 2;
 const MAX_ENTRIES = 100_000;
 
 /** Opens an OLE container (MS-CFB): the streams at its root, by lower-case names. @throws CompoundDamaged */
-export async function openCompoundFile(from: ReadRange, size: number): Promise<Map<string, ByteStream>> {
-  const read = createWindowedReader(from, size);
+export async function openCompoundFile(readRange: ReadRange, size: number): Promise<Map<string, ByteStream>> {
+  const read = createWindowedReader(readRange, size);
   const header = createDataView(await read(0, HEADER_BYTES));
   if (header.byteLength < HEADER_BYTES) throw new CompoundDamaged();
   const shift = header.getUint16(30, true);

@@ -16,14 +16,14 @@ export interface FirstCell {
 export interface FirstRows {
   text: Uint8Array;
   /** Row, from 1, of the joined names; null if no header has merged cells. */
-  header: number | null;
+  headerRow: number | null;
   /** Number of rows with values that became empty. */
-  joined: number;
+  emptiedRowCount: number;
 }
 
 /** Joins a header of merged cells (see {@link joinHeaders}) in the first rows of a sheet's text. */
 export function joinHeaderRows(text: Uint8Array, merges: Merge[], firstColumn: number): FirstRows {
-  const unchanged = { text, header: null, joined: 0 };
+  const unchanged = { text, headerRow: null, emptiedRowCount: 0 };
   if (!merges.some(({ left, right }) => right > left)) return unchanged;
   const wholeText = decoder.decode(text);
   const rowEnds = findEnds(wholeText, MAX_ROWS);
@@ -35,8 +35,8 @@ export function joinHeaderRows(text: Uint8Array, merges: Merge[], firstColumn: n
   const header = `${'\n'.repeat(bottomRow - topRow)}${columnNames.map(quoteCell).join(',')}\n`;
   return {
     text: encoder.encode(wholeText.slice(0, headerStart) + header + wholeText.slice(end)),
-    header: bottomRow,
-    joined: foundHeader.filledCount - 1,
+    headerRow: bottomRow,
+    emptiedRowCount: foundHeader.filledCount - 1,
   };
 }
 

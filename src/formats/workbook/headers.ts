@@ -162,17 +162,17 @@ class HeaderRows {
    */
   #namesTypedColumns(bottom: number): boolean {
     const levels = this.#levels(bottom);
-    const last = classifyRow(this.#rows[bottom - 1] as FirstCell[]);
+    const lastRow = classifyRow(this.#rows[bottom - 1] as FirstCell[]);
     const columnForms = findTypedColumns(this.#rows.slice(bottom).map(classifyRow));
     const isNamedAbove = (column: number) => levels.some((row) => row < bottom && this.#getText(row, column) !== '');
     const firstNamedIndex = this.#columns.findIndex(isNamedAbove);
     return (
-      mayBeHeader(last) &&
-      last.fieldForms.some(
+      mayBeHeader(lastRow) &&
+      lastRow.fieldForms.some(
         (formMask, column) => formMask !== BLANK_FORM && differsFromColumn(formMask, columnForms[column]),
       ) &&
       levels.every(
-        (row) => row === bottom || (this.#rows[row - 1] as FirstCell[]).filter(isFilled).length < last.filledCount,
+        (row) => row === bottom || (this.#rows[row - 1] as FirstCell[]).filter(isFilled).length < lastRow.filledCount,
       ) &&
       this.#columns
         .slice(firstNamedIndex)

@@ -7,8 +7,8 @@ export const MAX_COLUMNS = 16_384;
 
 /** Maximum ratio of unpacked to packed size: ordinary XML shrinks to a tenth, or to a fiftieth if most cells are empty. */
 const MAX_RATIO = 200;
-const FREE_XML_BYTES = 50 * 1024 * 1024;
-const FREE_TEXT_BYTES = 16 * 1024 * 1024;
+const MIN_XML_LIMIT_BYTES = 50 * 1024 * 1024;
+const BASE_TEXT_BYTES = 16 * 1024 * 1024;
 /** Maximum size of the text of all workbooks of a job together, and of the XML of one workbook. */
 export const MAX_BYTES = 1024 * 1024 * 1024;
 /** Minimum number of bytes that reading a sheet counts as. */
@@ -19,7 +19,7 @@ export class WorkbookTooLarge extends Error {}
 
 /** Computes the maximum amount of XML that a workbook of `size` bytes may unpack to. */
 export const computeMaxXmlBytes = (size: number): number =>
-  Math.min(MAX_BYTES, Math.max(FREE_XML_BYTES, size * MAX_RATIO));
+  Math.min(MAX_BYTES, Math.max(MIN_XML_LIMIT_BYTES, size * MAX_RATIO));
 
 /** Computes the maximum amount of text that a workbook of `size` bytes may be converted to. */
-export const computeMaxTextBytes = (size: number): number => Math.min(MAX_BYTES, FREE_TEXT_BYTES + size * MAX_RATIO);
+export const computeMaxTextBytes = (size: number): number => Math.min(MAX_BYTES, BASE_TEXT_BYTES + size * MAX_RATIO);

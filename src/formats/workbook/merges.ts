@@ -56,7 +56,7 @@ export interface MergesOfPiece {
   merges: Merge[];
   /** Namespaces of prefixes where the piece ends. */
   names: Namespaces;
-  /** Offset in the piece at which the next one begins. */
+  /** Offset in this piece at which the next piece begins. */
   nextOffset: number;
   /** True if the list of merged cells ends in the piece. */
   isEnd: boolean;

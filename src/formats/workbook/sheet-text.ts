@@ -28,7 +28,7 @@ export class SheetText {
     const rows = this.writer.takeRows();
     if (!this.#isFirst) return this.#write(rows);
     this.#isFirst = false;
-    const { text, header, joined } = joinHeaderRows(rows, merges, firstColumn);
+    const { text, headerRow: header, emptiedRowCount: joined } = joinHeaderRows(rows, merges, firstColumn);
     this.#headerRow = header;
     this.#joinedRowCount = joined;
     await this.#write(text);

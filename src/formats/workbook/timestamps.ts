@@ -3,7 +3,7 @@ import { DAY_MS } from '../../kernel/clock.ts';
 /** Day 0 of the 1900 calendar, in days since 1970-01-01. */
 const EPOCH_1900_DAYS = -25_569;
 const EPOCH_1904_DAYS = -24_107;
-/** First day of the 1900 calendar after its 29 February 1900, which did not exist. */
+/** Number of 29 February 1900 in the 1900 calendar, a day that did not exist. */
 const FALSE_LEAP_DAY_SERIAL = 60;
 /** Last day of the year 9999 in the 1900 calendar, Excel's last day. */
 const LAST_DAY_1900 = 2_958_465;

@@ -51,17 +51,17 @@ function shortenToFit(answer: unknown, maxBytes: number): { data: unknown; note:
   if (textLimitedCopy) return { data: textLimitedCopy.data, note: makeNote(textsNote) };
 
   // Each list has at least two bytes an item, so none that fits is longer than this.
-  let [fits, fails] = [-1, maxBytes];
+  let [fittingLength, excessiveLength] = [-1, maxBytes];
   let best: { data: unknown } | null = null;
-  while (fails - fits > 1) {
-    const middle = Math.floor((fits + fails) / 2);
+  while (excessiveLength - fittingLength > 1) {
+    const middle = Math.floor((fittingLength + excessiveLength) / 2);
     const triedCopy = copyWithinLimits(answer, maxBytes, middle, MAX_TEXT_CHARACTERS);
-    if (triedCopy) [fits, best] = [middle, triedCopy];
-    else fails = middle;
+    if (triedCopy) [fittingLength, best] = [middle, triedCopy];
+    else excessiveLength = middle;
   }
-  const items = fits === 1 ? 'item' : 'items';
+  const items = fittingLength === 1 ? 'item' : 'items';
   return best
-    ? { data: best.data, note: makeNote(`each list to its first ${fits} ${items}, ${textsNote}`) }
+    ? { data: best.data, note: makeNote(`each list to its first ${fittingLength} ${items}, ${textsNote}`) }
     : { data: null, note: makeNote('everything') };
 }
 
@@ -73,7 +73,7 @@ function copyWithinLimits(
   value: unknown,
   maxBytes: number,
   maxItems: number,
-  characters: number,
+  maxCharacters: number,
 ): { data: unknown } | null {
   let remainingBytes = maxBytes;
   const takeBytes = (bytes: number): void => {
@@ -98,7 +98,7 @@ function copyWithinLimits(
         }),
       );
     }
-    const keptValue = typeof innerValue === 'string' ? shortenText(innerValue, characters) : innerValue;
+    const keptValue = typeof innerValue === 'string' ? shortenText(innerValue, maxCharacters) : innerValue;
     takeBytes(countBytes(keptValue));
     return keptValue;
   };

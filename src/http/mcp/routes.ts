@@ -57,16 +57,16 @@ export interface AgentTools {
 }
 
 /**
- * Makes the endpoint of the Model Context Protocol, whose tools perform routes of `surfaces`, with their authorization and
+ * Makes the endpoint of the Model Context Protocol, whose tools perform routes of `listSurfaces`, with their authorization and
  * failures.
  */
-export function makeMcpEndpoints({ tools, instructions }: AgentTools, surfaces: () => SurfaceEndpoints[]) {
+export function makeMcpEndpoints({ tools, instructions }: AgentTools, listSurfaces: () => SurfaceEndpoints[]) {
   let routes: Map<string, Route> | undefined;
   const schemas = new Map<string, ArgumentsSchema>();
 
   const findRoute = (operation: string): Route => {
     routes ??= new Map(
-      surfaces().flatMap((listedSurface) =>
+      listSurfaces().flatMap((listedSurface) =>
         listedSurface.endpoints.map(
           (foundEndpoint) =>
             [foundEndpoint.contract.operationId, { surface: listedSurface.surface, endpoint: foundEndpoint }] as const,

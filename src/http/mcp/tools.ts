@@ -97,8 +97,10 @@ export function makeOutputSchema({ contract: { returns } }: Route['endpoint']): 
     data: answer.nullable(),
   });
   // A list that is cut may have no item left.
-  const override = ({ jsonSchema }: { jsonSchema: { minItems?: number } }) => delete jsonSchema.minItems;
-  return splitTypeLists(z.toJSONSchema(result, { ...MODEL_SCHEMA_OPTIONS, io: 'output', override })) as {
+  const removeMinItems = ({ jsonSchema }: { jsonSchema: { minItems?: number } }) => delete jsonSchema.minItems;
+  return splitTypeLists(
+    z.toJSONSchema(result, { ...MODEL_SCHEMA_OPTIONS, io: 'output', override: removeMinItems }),
+  ) as {
     type: 'object';
   };
 }

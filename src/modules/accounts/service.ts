@@ -113,8 +113,8 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
     },
     UNIQUE_NAME_FAILURES,
   );
-  const [changed] = updated;
-  if (changed) return changed;
+  const [changedAccount] = updated;
+  if (changedAccount) return changedAccount;
   await getAccount(ctx, id);
   throw defaultAccountNotDeactivatable();
 }

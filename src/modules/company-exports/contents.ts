@@ -171,11 +171,17 @@ const exportTables: Stage = async ({ ctx, archive }, from) => {
     return { id };
   }
   if (!table) return null;
-  const { folder, number, from: after } = within ?? { folder: chooseFolder(archive, table), number: 1, from: null };
+  const {
+    folder,
+    number,
+    from: afterPosition,
+  } = within ?? { folder: chooseFolder(archive, table), number: 1, from: null };
   try {
     if (!within) await writeSchema(archive, folder, table);
     const path = `${folder}/${String(number).padStart(4, '0')}.parquet`;
-    const nextPosition = await archive.addFile(path, false, (sink) => writeParquetFile(ctx, table, after, sink));
+    const nextPosition = await archive.addFile(path, false, (sink) =>
+      writeParquetFile(ctx, table, afterPosition, sink),
+    );
     return nextPosition
       ? { id, changes, within: { table: table.id, folder, number: number + 1, from: nextPosition } }
       : { id: table.id };

@@ -58,8 +58,8 @@ export async function continueExport(
   limits = EXPORT_STEP_LIMITS,
 ): Promise<void> {
   const key = { companyId: ctx.actor.companyId, id: exportId };
-  const [known] = await selectExport(ctx.db, key.companyId, exportId);
-  if (known && (await waitsForSuspension(ctx, known))) {
+  const [knownExport] = await selectExport(ctx.db, key.companyId, exportId);
+  if (knownExport && (await waitsForSuspension(ctx, knownExport))) {
     return postponeMessage(ctx, { type: 'company.export', companyId: key.companyId, exportId });
   }
   const now = ctx.now();
@@ -165,9 +165,9 @@ class ExportAttempt {
     const isOverLimit = () => queryCount > limits.queries || Date.now() - startedAt > limits.milliseconds;
     let savedAt = startedAt;
     while (next) {
-      const stage = EXPORT_STAGES.get(next.stage);
-      if (!stage) throw new Error(`there is no stage ${next.stage}`);
-      const from = await stage(stageContext, next.from);
+      const runStage = EXPORT_STAGES.get(next.stage);
+      if (!runStage) throw new Error(`there is no stage ${next.stage}`);
+      const from = await runStage(stageContext, next.from);
       next = from === null ? findNextStage(next.stage) : { stage: next.stage, from };
       if (!isOverLimit() && next && Date.now() - savedAt < CHECKPOINT_INTERVAL_MS) continue;
       const isInterrupted = isOverLimit() || (await waitsForSuspension(this.#ctx, this.#job));

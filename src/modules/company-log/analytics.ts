@@ -18,7 +18,7 @@ const VIEWERS_PER_BATCH = 20_000;
 /** The number of files that are prefetched. */
 const PREFETCHED_FILE_COUNT = 3;
 /** The number of attempts to count while events are moved. */
-const MAX_COUNT_ATTEMPTS = 3;
+const MAX_COUNTING_ATTEMPTS = 3;
 
 /** The error when events were moved while they were counted. */
 class EventsMovedError extends Error {}
@@ -49,7 +49,7 @@ export async function readAnalytics(
       });
     } catch (error) {
       const isRetryable = error instanceof EventsMovedError || error instanceof MissingPartError;
-      if (!isRetryable || tryCount === MAX_COUNT_ATTEMPTS) throw error;
+      if (!isRetryable || tryCount === MAX_COUNTING_ATTEMPTS) throw error;
     }
   }
 }

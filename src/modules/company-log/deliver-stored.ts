@@ -127,7 +127,7 @@ type FormerRow = Record<string, string | number | null>;
 /** Columns that later versions added, with the values for rows of earlier ones, which lack them. */
 const ADDED_COLUMN_VALUES: Record<LogKind, FormerRow> = { audit: { count: 1 }, share: {} };
 
-/** Parses the record of a line of a file of such rows. @returns null where the line is not a row */
+/** Parses a line of a file of rows of the former database into a record. @returns null where the line is not a row */
 function parseRecord<K extends LogKind>(kind: K, line: string): LogRecords[K] | null {
   const row = { ...ADDED_COLUMN_VALUES[kind], ...(JSON.parse(line) as FormerRow) };
   if (typeof row.id !== 'string' || typeof row.occurred_at !== 'number') return null;

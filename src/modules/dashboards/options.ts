@@ -115,7 +115,7 @@ async function readRows(
       WHERE value::text <> ''
         AND (${placeholder} IS NULL OR ${makeContainsSql('value::text', placeholder)} OR ${makeContainsSql(`${label}::text`, placeholder)})
         AND (${allowedValuesSql} IS NULL OR value::text = ANY (${allowedValuesSql}))`;
-    const { rows } = await runUserSql(sql, { text: statement, values }, { ...STANDARD_LIMITS, rows: MAX_OPTIONS });
+    const { rows } = await runUserSql(sql, { text: statement, values }, { ...STANDARD_LIMITS, maxRows: MAX_OPTIONS });
     return rows;
   };
   try {

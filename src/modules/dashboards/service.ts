@@ -161,9 +161,9 @@ export async function createDashboard(ctx: PrincipalContext, input: NewDashboard
   };
   const insertStatement = insertDashboard(ctx.db, record, { canChangeSlug: input.slug === undefined });
   const statements = { inserted: insertStatement, links: replaceLinks(ctx.db, record.companyId, record.id) };
-  const [made] = (await commit(ctx.db, statements, UNIQUE_SLUG_FAILURES)).inserted;
-  if (!made) throw visualizationNotFound();
-  return made;
+  const [createdDashboard] = (await commit(ctx.db, statements, UNIQUE_SLUG_FAILURES)).inserted;
+  if (!createdDashboard) throw visualizationNotFound();
+  return createdDashboard;
 }
 
 /**

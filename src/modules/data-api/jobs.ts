@@ -25,7 +25,7 @@ import { MAX_ROWS, streamUserSql } from './user-sql-stream.ts';
 
 const MAX_ATTEMPTS = 5;
 /** The maximum number of rows and bytes of a result, and the longest time to produce it. */
-export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
+export const JOB_LIMITS = { maxRows: 10_000_000, maxBytes: 5 * 1024 ** 3, milliseconds: 600_000 };
 
 /** The maximum number of jobs of a company that run at once, so that the queue has room for those of other companies. */
 const MAX_RUNNING_JOBS = 2;
@@ -129,22 +129,22 @@ async function writeBatches(ctx: CompanyContext, job: DataJob, limits: typeof JO
     let pieceCount = 0;
     const file = new SegmentWriter(ctx.files, () => makePieceKey(job, pieceCount++));
     let rowCount: number | undefined;
-    let bytes = 0;
-    const addBytes = async (writtenBytes: Uint8Array) => {
-      bytes += writtenBytes.length;
-      if (bytes > limits.bytes) throw executionFailed(`The result has more than ${limits.bytes} bytes.`);
+    let resultBytes = 0;
+    const writeBytes = async (writtenBytes: Uint8Array) => {
+      resultBytes += writtenBytes.length;
+      if (resultBytes > limits.maxBytes) throw executionFailed(`The result has more than ${limits.maxBytes} bytes.`);
       await file.write(writtenBytes);
     };
     for await (const { columns, rows } of streamUserSql(sql, statement, {
       milliseconds: limits.milliseconds,
       rowsPerBatch,
     })) {
-      if (rowCount === undefined) await addBytes(writer.begin(columns));
+      if (rowCount === undefined) await writeBytes(writer.begin(columns));
       rowCount = (rowCount ?? 0) + rows.length;
-      if (rowCount > limits.rows) throw executionFailed(`The result has more than ${limits.rows} rows.`);
-      await addBytes(writer.writeRows(rows));
+      if (rowCount > limits.maxRows) throw executionFailed(`The result has more than ${limits.maxRows} rows.`);
+      await writeBytes(writer.writeRows(rows));
     }
-    await addBytes(writer.end({ row_count: rowCount ?? 0, truncated: false }));
+    await writeBytes(writer.end({ row_count: rowCount ?? 0, truncated: false }));
     await file.flush();
     return { rowCount: rowCount ?? 0, bytes: sumSegmentBytes(file.segments), pieces: pieceCount };
   } finally {

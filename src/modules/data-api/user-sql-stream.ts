@@ -32,7 +32,7 @@ export async function* streamUserSql(
   const client = await sql.connect();
   const endsAt = performance.now() + milliseconds;
   const fetchRows = (rowCount: number, firstSteps: UserSqlSteps = []) => {
-    const limits = { rows: rowCount, bytes: MAX_BATCH_BYTES, milliseconds, endsAt };
+    const limits = { maxRows: rowCount, maxBytes: MAX_BATCH_BYTES, milliseconds, endsAt };
     const run = new UserSqlRun([...firstSteps, ...makeFetchSteps(rowCount)], limits, () => sql.drop());
     run.setClient(client, []);
     client.query(run);

@@ -71,7 +71,7 @@ const excludedAttributes = z.string().optional().meta({ description: 'Attributes
 /** The query of an endpoint that returns one resource. */
 export const resourceQuery = z.object({ attributes, excludedAttributes });
 
-const integerParameter = (description: string) => z.string().optional().meta({ description, type: 'integer' });
+const makeIntegerParameter = (description: string) => z.string().optional().meta({ description, type: 'integer' });
 
 const ignoredParameter = z.string().optional().meta({ description: 'Ignored.' });
 
@@ -87,8 +87,8 @@ export const discoveryQuery = z.object({
 /** The query of a list. */
 export const listQuery = resourceQuery.extend({
   filter: z.string().optional().meta({ description: 'A filter of RFC 7644: `userName eq "ana@example.com"`.' }),
-  startIndex: integerParameter('The first resource of the page, counted from 1.'),
-  count: integerParameter('The most resources on the page: 100 when not sent, 1000 at most.'),
+  startIndex: makeIntegerParameter('The first resource of the page, counted from 1.'),
+  count: makeIntegerParameter('The most resources on the page: 100 when not sent, 1000 at most.'),
   sortBy: z.string().optional().meta({
     description:
       'Of users `userName`, of groups `displayName`, of both `displayName`, `meta.created` or `meta.lastModified`.',

@@ -174,10 +174,10 @@ function storeName(target: UserInput, sub: string | undefined, value: unknown): 
     for (const [part, text] of Object.entries(value)) storeName(target, part, text);
     return;
   }
-  const nameMember = (['formatted', 'givenName', 'familyName'] as const).find(
+  const namePart = (['formatted', 'givenName', 'familyName'] as const).find(
     (partName) => partName.toLowerCase() === sub.toLowerCase(),
   );
-  if (nameMember) target[nameMember] = parseName(`name.${nameMember}`, value);
+  if (namePart) target[namePart] = parseName(`name.${namePart}`, value);
 }
 
 function storeGroupAttribute(

@@ -41,7 +41,7 @@ export interface EmbedClaims {
   /** The language of the embedded page. */
   locale?: Locale | undefined;
   /** Our key of the company after that many rotations, or one of the company's own signing keys. */
-  signedWith: { rotations: number } | { keyId: string };
+  signedWith: { rotationCount: number } | { keyId: string };
   /** When the token was issued, in milliseconds since the epoch. */
   issuedAt: number;
   /** When the token expires, in milliseconds since the epoch. */
@@ -82,15 +82,15 @@ interface TokenPayload {
 }
 
 /** The claims of a token that we sign. */
-export type OwnClaims = EmbedClaims & { signedWith: { rotations: number } };
+export type OwnClaims = EmbedClaims & { signedWith: { rotationCount: number } };
 
 /** The company whose derived key signs a token, and how often the company had rotated it when the token was created. */
-type KeyName = { companyId: string; rotations: number };
+type KeyName = { companyId: string; rotationCount: number };
 
 /** Derived keys that have verified a signature, by master secret and name: invalid tokens cannot fill the cache. */
 const derivedKeys = new RecentlyUsed<string, CryptoKey>(1000);
 
-const formatKeyName = (secret: string, { companyId, rotations }: KeyName): string =>
+const formatKeyName = (secret: string, { companyId, rotationCount: rotations }: KeyName): string =>
   `${secret}/${companyId}/${rotations}`;
 
 /**
@@ -100,7 +100,7 @@ const formatKeyName = (secret: string, { companyId, rotations }: KeyName): strin
 async function getEmbedKey(secret: string, key: KeyName): Promise<CryptoKey> {
   const cachedKey = derivedKeys.get(formatKeyName(secret, key));
   if (cachedKey) return cachedKey;
-  const bytes = await computeHmacSha256(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
+  const bytes = await computeHmacSha256(secret, `data-console embed: ${key.companyId}/${key.rotationCount}`);
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
 }
 
@@ -108,8 +108,8 @@ async function getEmbedKey(secret: string, key: KeyName): Promise<CryptoKey> {
 export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string> {
   const { version, secret } = getNewestSecret(ctx.config.EMBED_SECRETS);
   const { companyId, target, terms, allowedOrigins, allowDownloads, viewer, theme, locale } = claims;
-  const { rotations } = claims.signedWith;
-  const key = await getEmbedKey(secret, { companyId, rotations });
+  const { rotationCount: rotations } = claims.signedWith;
+  const key = await getEmbedKey(secret, { companyId, rotationCount: rotations });
   const payload: Omit<TokenPayload, 'iat' | 'exp'> = {
     jti: claims.id,
     com: companyId,
@@ -172,7 +172,7 @@ function parseKeyId(token: string): { version: string; name: KeyName } {
   const isValidPayload =
     typeof kid === 'string' && typeof com === 'string' && ID_PATTERN.test(com) && Number.isSafeInteger(rot);
   if (!isValidPayload) throw invalidToken();
-  return { version: kid, name: { companyId: com, rotations: rot as number } };
+  return { version: kid, name: { companyId: com, rotationCount: rot as number } };
 }
 
 const toClaims = (payload: TokenPayload): OwnClaims => ({
@@ -186,7 +186,7 @@ const toClaims = (payload: TokenPayload): OwnClaims => ({
   viewer: payload.vwr ? { id: payload.vwr.id, attributes: payload.vwr.atr } : null,
   theme: payload.thm,
   locale: payload.loc,
-  signedWith: { rotations: payload.rot },
+  signedWith: { rotationCount: payload.rot },
   issuedAt: Math.round(payload.iat * 1000),
   expiresAt: payload.exp * 1000,
 });

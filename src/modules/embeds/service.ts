@@ -76,7 +76,7 @@ export const generateEmbed = (
       target,
       terms,
       viewer,
-      signedWith: { rotations: key?.rotations ?? 0 },
+      signedWith: { rotationCount: key?.rotations ?? 0 },
       // A token issued after a revocation is valid, whatever this machine's clock says.
       issuedAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),
       expiresAt,

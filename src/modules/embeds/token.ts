@@ -121,7 +121,7 @@ function toViewer(
 ): EmbedViewer {
   const { companyId, countingId: tokenId, allowedOrigins, issuedAt, signedWith } = claims;
   if (company) requireActiveCompany(company, () => ctx.setOwner(companyId));
-  const isRotated = 'rotations' in signedWith && (key?.rotations ?? 0) !== signedWith.rotations;
+  const isRotated = 'rotationCount' in signedWith && (key?.rotations ?? 0) !== signedWith.rotationCount;
   const isRevoked = issuedAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
   if (isRotated || isRevoked || !company) throw invalidToken();
   const openedEmbed = { claims, item: item(), company };

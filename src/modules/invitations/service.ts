@@ -52,12 +52,14 @@ export async function inviteUser(
   const { companyId } = ctx.actor;
   const makeJoinStatement = await prepareGroupJoin(ctx, groupIds);
   return retryOnConcurrentChange(async () => {
-    const [known] = await selectUserByEmail(ctx.db, companyId, email);
-    if (known && getUserStatus(known) !== 'invited') throw emailTaken();
+    const [knownUser] = await selectUserByEmail(ctx.db, companyId, email);
+    if (knownUser && getUserStatus(knownUser) !== 'invited') throw emailTaken();
     const now = ctx.now();
     const expiresAt = now + INVITATION_LIFETIME_DAYS * DAY_MS;
-    const newUser = known ? undefined : prepareInvitedUser(ctx, companyId, { email, teams: teams ?? [] });
-    const user = known ? { ...known, teams: teams ?? known.teams, updatedAt: now } : (newUser?.record as User);
+    const newUser = knownUser ? undefined : prepareInvitedUser(ctx, companyId, { email, teams: teams ?? [] });
+    const user = knownUser
+      ? { ...knownUser, teams: teams ?? knownUser.teams, updatedAt: now }
+      : (newUser?.record as User);
     const mail = prepareInvitationMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation);
     const invitation = { userId: user.id, companyId, digest: null, inviter: ctx.actor.name, expiresAt };
     try {
@@ -89,13 +91,13 @@ export async function mailInvitation(
   ctx: SendingContext,
   { companyId, email }: MailRequest<'invitation'>,
 ): Promise<void> {
-  const [open] = await selectInvitationForMail(ctx.db, companyId, email, ctx.now());
-  if (!open) return;
+  const [openInvitation] = await selectInvitationForMail(ctx.db, companyId, email, ctx.now());
+  if (!openInvitation) return;
   const token = newSecretToken();
-  await setInvitationDigest(ctx.db, companyId, open.userId, await computeSha256Hex(token));
+  await setInvitationDigest(ctx.db, companyId, openInvitation.userId, await computeSha256Hex(token));
   const url = makeConsoleLink(ctx, 'accept-invitation', token);
-  const { name, inviter } = open;
-  const company = await readMailedCompany(ctx, open.company);
+  const { name, inviter } = openInvitation;
+  const company = await readMailedCompany(ctx, openInvitation.company);
   await ctx.sendToMailService(
     companyId,
     composeInvitationMail({ to: email, name, company, inviter, url, days: INVITATION_LIFETIME_DAYS }),
@@ -138,14 +140,14 @@ export async function acceptInvitation(
   requireUnlikeOwner(input.password, { email: user.email, name, company }, 'password');
   const newValues = { passwordHash: await hashPassword(input.password), name };
   const {
-    accepted: [accepted],
+    accepted: [acceptedUser],
   } = await commitAccess(
     ctx,
     makeAffectedPrincipals(user.companyId, user.id),
     prepareAcceptance(ctx.db, user, await computeSha256Hex(input.token), newValues, ctx.now()),
   );
-  if (!accepted) throw invalidInvitation();
-  return accepted;
+  if (!acceptedUser) throw invalidInvitation();
+  return acceptedUser;
 }
 
 /** Deletes expired invitations. For the scheduled run. */

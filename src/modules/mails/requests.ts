@@ -172,8 +172,8 @@ function toRecord(
  * requests or the company's daily quota of mails.
  */
 async function sendIfRequestOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
-  const [open] = await selectOpenRequest(ctx.db, record.id);
-  if (open) await sendAndFinishRequest(ctx, record, send);
+  const [openRequest] = await selectOpenRequest(ctx.db, record.id);
+  if (openRequest) await sendAndFinishRequest(ctx, record, send);
 }
 
 /**

@@ -126,8 +126,8 @@ async function findOrCreateProject(neon: NeonApi, names: TenantNames, deadline: 
   } catch (error) {
     if (!(error instanceof NeonProblem && error.hasUnclearOutcome)) throw error;
     for (let attempt = 0; attempt < MAX_FIND_ATTEMPTS; attempt += 1) {
-      const created = await neon.findProject(names.project, deadline).catch(() => null);
-      if (created !== null) return created;
+      const createdId = await neon.findProject(names.project, deadline).catch(() => null);
+      if (createdId !== null) return createdId;
       await waitMilliseconds(FIND_PAUSE_MS);
     }
     throw new UnclearCreationError(error.message, true, error);

@@ -26,7 +26,7 @@ export function openCachedResults(
 ) {
   const { ENCRYPTION_KEYS: encryptionKeys } = ctx.config;
   const address = `${ctx.baseUrl}/.${kind}/${ctx.actor.companyId}/${key}`;
-  const put = async (text: string, seconds: number, tables: readonly string[]): Promise<void> => {
+  const putResult = async (text: string, seconds: number, tables: readonly string[]): Promise<void> => {
     try {
       const source = (await readVersions())?.readVersions(tables);
       if (!source) return;
@@ -57,10 +57,10 @@ export function openCachedResults(
      * for the cache.
      */
     storeResult(
-      text: () => string,
+      makeText: () => string,
       { length, cacheSeconds, tables }: { length: number; cacheSeconds: number; tables: readonly string[] },
     ): void {
-      if (length <= MAX_RESULT_LENGTH) ctx.defer(put(text(), cacheSeconds, tables));
+      if (length <= MAX_RESULT_LENGTH) ctx.defer(putResult(makeText(), cacheSeconds, tables));
     },
   };
 }

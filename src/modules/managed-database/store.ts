@@ -163,7 +163,10 @@ export async function beginDataChange(
     .where(isOfCompany(companyId));
 }
 
-/** Returns SQL for the last changed tables of a list; other tables are counted under `ALL_TABLES`. */
+/**
+ * Returns SQL that keeps the most recently changed tables of a list, with the version of each one's last change. The newest
+ * version of the tables that it leaves out becomes that of `ALL_TABLES`.
+ */
 const selectNewestTables = (changedTables: SQL): SQL => sql`(
   select json_group_object(each.key, iif(each.key = ${ALL_TABLES}, max(each.value, given.least), each.value))
   from (

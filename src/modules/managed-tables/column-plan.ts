@@ -22,20 +22,20 @@ export function planColumns(currentColumns: TableColumnDefinition[], requestedCo
   const sources = new Map<number, TableColumnDefinition>();
   const problems: FieldProblem[] = [];
 
-  for (const [index, { previous_name: previous }] of requestedColumns.entries()) {
-    if (previous === undefined) continue;
-    const source = unmatchedColumns.get(previous);
+  for (const [index, { previous_name: previousName }] of requestedColumns.entries()) {
+    if (previousName === undefined) continue;
+    const source = unmatchedColumns.get(previousName);
     if (source) sources.set(index, source);
     else
       problems.push({
         field: `columns.${index}.previous_name`,
-        message: `must be a column of the table that no other entry names: "${previous}"`,
+        message: `must be a column of the table that no other entry names: "${previousName}"`,
       });
-    unmatchedColumns.delete(previous);
+    unmatchedColumns.delete(previousName);
   }
   if (problems.length > 0) throw makeColumnsRefusedFailure(problems);
-  for (const [index, { name, previous_name: previous }] of requestedColumns.entries()) {
-    const source = previous === undefined ? unmatchedColumns.get(name) : undefined;
+  for (const [index, { name, previous_name: previousName }] of requestedColumns.entries()) {
+    const source = previousName === undefined ? unmatchedColumns.get(name) : undefined;
     if (!source) continue;
     sources.set(index, source);
     unmatchedColumns.delete(name);

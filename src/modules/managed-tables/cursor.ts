@@ -36,6 +36,6 @@ export async function decryptCursor(ctx: CompanyContext, scope: CursorScope, cur
 
 function formatPurpose({ actor }: CompanyContext, { tableId, selection, sortBy }: CursorScope): string {
   const filters = selection.filter.map(({ column, operator, value }) => JSON.stringify([column, operator, value]));
-  const place = [actor.companyId, tableId, filters.toSorted(), selection.search, parseColumnSort(sortBy)];
-  return `rows-cursor:${JSON.stringify(place)}`;
+  const boundValues = [actor.companyId, tableId, filters.toSorted(), selection.search, parseColumnSort(sortBy)];
+  return `rows-cursor:${JSON.stringify(boundValues)}`;
 }

@@ -94,7 +94,7 @@ async function* writeLines(
     const select = hasLongValues ? selectBatch : selectRows;
     const selectSql = select(exportSelection, nextRows, selectList, values.bindValue);
     const startedAt = Date.now();
-    const copyPromise = copyOut(tx, values.statement(), selectSql, milliseconds, buffers);
+    const copyPromise = copyOut(tx, values.makeStatements(), selectSql, milliseconds, buffers);
     // It may fail while lines are written that came before.
     copyPromise.catch(() => {});
     for (let lines = await buffers.takeLines(copyPromise); lines !== null; lines = await buffers.takeLines(copyPromise))

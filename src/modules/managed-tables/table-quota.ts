@@ -156,8 +156,8 @@ async function reclaimSpace(
       [companyId, name],
     );
   try {
-    const [used] = await database.query<{ bytes: string }>(SELECT_BYTES_SQL, [companyId]);
-    if (Number(used?.bytes) <= maxBytes) return;
+    const [usedSpace] = await database.query<{ bytes: string }>(SELECT_BYTES_SQL, [companyId]);
+    if (Number(usedSpace?.bytes) <= maxBytes) return;
     for (const name of tables) {
       const table = quoteQualified('public', name);
       const [found] = await readIsTableSmall(name);

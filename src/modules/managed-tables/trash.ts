@@ -36,6 +36,6 @@ export async function purgeTrash(ctx: CompanyContext): Promise<number> {
         logError('table_not_purged', error, { company_id: companyId, table_id: id });
       });
   }
-  const [next] = await store.readDeletedTables(database, companyId, 1);
-  return next ? Math.max(ctx.now(), next.deletedAt + TRASH_RETENTION_MS) : Number.POSITIVE_INFINITY;
+  const [oldestTable] = await store.readDeletedTables(database, companyId, 1);
+  return oldestTable ? Math.max(ctx.now(), oldestTable.deletedAt + TRASH_RETENTION_MS) : Number.POSITIVE_INFINITY;
 }

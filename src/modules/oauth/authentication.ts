@@ -85,7 +85,7 @@ export const authenticateClient =
       { companyId, serviceAccountId, keyId, accessKey },
       {
         credential: `client ${accessKey} ${scope}`,
-        actor: (account) => ({
+        makeActor: (account) => ({
           ...account,
           client: { id: accessKey, grantId: null },
           access: limitToScopes(account.access, scope.split(' ')),

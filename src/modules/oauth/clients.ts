@@ -44,9 +44,9 @@ export async function findClient(ctx: Context, clientId: string): Promise<OAuthC
   }
   const isDocument = isDocumentAddress(ctx, clientId);
   if (!isDocument && !REGISTERED_CLIENT_ID_PATTERN.test(clientId)) return undefined;
-  const [known] = await selectPublicClient(ctx.db, clientId, ctx.now());
-  if (!known && !isDocument) return undefined;
-  const { name, redirectUris } = known ?? (await readDocument(ctx, clientId)) ?? {};
+  const [knownClient] = await selectPublicClient(ctx.db, clientId, ctx.now());
+  if (!knownClient && !isDocument) return undefined;
+  const { name, redirectUris } = knownClient ?? (await readDocument(ctx, clientId)) ?? {};
   if (name === undefined || redirectUris === undefined) return undefined;
   return { id: clientId, name, redirectUris, companyId: null, host: isDocument ? getRedirectHost(clientId) : null };
 }

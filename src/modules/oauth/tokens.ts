@@ -176,17 +176,17 @@ export async function useGrantCode(ctx: Context, code: string): Promise<Grant | 
   const digest = await computeSha256Hex(code);
   const {
     taken: [grant],
-    known: [known],
+    known: [knownToken],
   } = await commit(ctx.db, {
     taken: markCodeUsed(ctx.db, digest, ctx.now()),
     known: selectGrantByCode(ctx.db, digest),
   });
-  if (known) {
-    ctx.setOwner(known.companyId, { type: 'user', id: known.userId });
-    requireActiveCompany(known);
+  if (knownToken) {
+    ctx.setOwner(knownToken.companyId, { type: 'user', id: knownToken.userId });
+    requireActiveCompany(knownToken);
   }
   // Somebody has copied it: nobody is to have anything by it.
-  if (!grant && known) await makeEndGrantStatement(ctx, known);
+  if (!grant && knownToken) await makeEndGrantStatement(ctx, knownToken);
   return grant;
 }
 
@@ -205,30 +205,30 @@ export async function refreshTokens(ctx: Context, refreshToken: string, request:
   const now = ctx.now();
   const selectCurrentGrant = () => selectActiveGrant(ctx.db, { companyId, userId, grantId }, now);
   // What asks for too much is refused before the token is used up.
-  const [before] = await selectCurrentGrant();
-  if (!before) throw invalidGrant();
-  requireActiveCompany(before);
-  const scopes = narrowScopes(before.scopes, request.scope);
+  const [grantBefore] = await selectCurrentGrant();
+  if (!grantBefore) throw invalidGrant();
+  requireActiveCompany(grantBefore);
+  const scopes = narrowScopes(grantBefore.scopes, request.scope);
   const rotation = await prepareRotationOf(ctx, claims, {
     rotate: (key, digests, times) =>
       rotateGrant(ctx.db, key, digests, { ...times, expiresAt: now + REFRESH_TOKEN_LIFETIME_MS }),
     end: (company, id, at) => endGrant(ctx.db, company, id, at),
   });
   const {
-    live: [after],
+    live: [grantAfter],
   } = await commit(ctx.db, {
     rotation: rotation.rotate,
     live: selectCurrentGrant(),
     client: extendClientRetention(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
   });
-  if (!after) throw invalidGrant();
-  requireActiveCompany(after);
-  if (!rotation.isDone(after)) {
+  if (!grantAfter) throw invalidGrant();
+  requireActiveCompany(grantAfter);
+  if (!rotation.isDone(grantAfter)) {
     await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), { ended: rotation.endCopied });
     throw invalidGrant();
   }
-  const grant = { id: grantId, companyId, userId, clientId, resource: claims.resource, scopes: after.scopes };
-  return issueTokens(ctx, grant, rotation.makeToken(after), scopes);
+  const grant = { id: grantId, companyId, userId, clientId, resource: claims.resource, scopes: grantAfter.scopes };
+  return issueTokens(ctx, grant, rotation.makeToken(grantAfter), scopes);
 }
 
 async function issueTokens(

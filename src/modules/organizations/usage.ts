@@ -27,22 +27,26 @@ export const makeCompanyContext = (ctx: Context, companyId: string): CompanyCont
 /** Returns the usage of the context's company on each day of a range (ms), both ends included. */
 export async function readUsage(ctx: CompanyContext, from: number, to: number): Promise<DayUsage[]> {
   const { companyId } = ctx.actor;
-  const [first, last] = [toDayNumber(from), toDayNumber(to)];
-  const [logged, kept, loaded] = await Promise.all([
-    callObject(ctx.bindings.COMPANY_LOG, companyId, async (log) => (await log.usedDays(first, last)) as UsedDay[]),
-    selectUsedDays(ctx.db, companyId, first, last),
+  const [firstDay, lastDay] = [toDayNumber(from), toDayNumber(to)];
+  const [loggedDays, keptDays, loadedDays] = await Promise.all([
+    callObject(
+      ctx.bindings.COMPANY_LOG,
+      companyId,
+      async (log) => (await log.usedDays(firstDay, lastDay)) as UsedDay[],
+    ),
+    selectUsedDays(ctx.db, companyId, firstDay, lastDay),
     readLoadedRowsByDay(ctx, formatDay(from), formatDay(to)),
   ]);
-  const requestsByDay = new Map(logged.map((usedDay) => [usedDay.day, usedDay]));
-  const storedUsageByDay = new Map(kept.map((storedDay) => [storedDay.day, storedDay]));
-  return Array.from({ length: last - first + 1 }, (_, index) => {
-    const day = first + index;
+  const requestsByDay = new Map(loggedDays.map((usedDay) => [usedDay.day, usedDay]));
+  const storedUsageByDay = new Map(keptDays.map((storedDay) => [storedDay.day, storedDay]));
+  return Array.from({ length: lastDay - firstDay + 1 }, (_, index) => {
+    const day = firstDay + index;
     const date = formatDay(day * DAY_MS);
     return {
       date,
       requests: requestsByDay.get(day)?.requests ?? 0,
       executions: (requestsByDay.get(day)?.executions ?? 0) + (storedUsageByDay.get(day)?.executions ?? 0),
-      rowsLoaded: loaded.get(date) ?? 0,
+      rowsLoaded: loadedDays.get(date) ?? 0,
       mails: storedUsageByDay.get(day)?.mails ?? 0,
       modelCalls: storedUsageByDay.get(day)?.modelCalls ?? 0,
     };

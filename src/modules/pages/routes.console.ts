@@ -22,13 +22,13 @@ interface OpenedLink {
 
 /** Tells whether links in mails lead to pages of this API, because `CONSOLE_URL` names no separate console. */
 function hasOwnPages({ config, baseUrl }: Context): boolean {
-  const [named, own] = [config.CONSOLE_URL, baseUrl].map((url) => {
+  const [consoleUrl, ownUrl] = [config.CONSOLE_URL, baseUrl].map((url) => {
     const configuredUrl = URL.parse(url);
     // This machine has a name and an address.
     if (configuredUrl?.hostname === 'localhost') configuredUrl.hostname = '127.0.0.1';
     return configuredUrl?.href.replace(/\/+$/, '');
   });
-  return named === own;
+  return consoleUrl === ownUrl;
 }
 
 const viewLink = ({ user, company, expiresAt }: OpenedLink): MailLinkView => ({

@@ -79,9 +79,9 @@ export async function mailResets(
 
 /** Returns the user whose password a link sets; undefined where the link does not work. */
 export async function findReset(ctx: Context, token: string): Promise<{ user: User; company: Company } | undefined> {
-  const [open] = await selectOpenReset(ctx.db, await computeSha256Hex(token), ctx.now());
-  if (!open) return undefined;
-  const { user } = open;
+  const [openReset] = await selectOpenReset(ctx.db, await computeSha256Hex(token), ctx.now());
+  if (!openReset) return undefined;
+  const { user } = openReset;
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   const [company] = await selectCompany(ctx.db, user.companyId);
   return company && { user, company };
@@ -101,14 +101,14 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
   const mail = prepareSecurityMail(ctx, user, 'password_changed');
   const { use, setPassword, ...consequences } = prepareResetStatements(ctx.db, passwordReset, passwordHash, ctx.now());
   const {
-    setPassword: [changed],
+    setPassword: [changedUser],
   } = await commitAccess(ctx, makeAffectedPrincipals(user.companyId, user.id), {
     use,
     setPassword,
     mail: mail.statement,
     ...consequences,
   });
-  if (!changed) throw invalidResetToken();
+  if (!changedUser) throw invalidResetToken();
   mail.send();
 }
 

@@ -131,7 +131,7 @@ async function finishRun(
 ): Promise<'ended'> {
   const deliveries = await selectDeliveries(ctx.db, run);
   const count = (status: Delivery['status']) => deliveries.filter((delivery) => delivery.status === status).length;
-  const [sent, failed] = [count('sent'), count('failed')];
+  const [sentCount, failedCount] = [count('sent'), count('failed')];
   const allProblems = [...new Set([...problems, ...deliveries.flatMap(({ problem }) => problem ?? [])])];
   const now = ctx.now();
   const lastRun: LastRun = {
@@ -140,10 +140,10 @@ async function finishRun(
     kind: run.kind,
     occurrence: formatIsoTimestamp(run.occurrence),
     ended_at: formatIsoTimestamp(now),
-    status: sent === 0 && (failed > 0 || problems.length > 0) ? 'failed' : 'done',
-    sent,
+    status: sentCount === 0 && (failedCount > 0 || problems.length > 0) ? 'failed' : 'done',
+    sent: sentCount,
     skipped: count('skipped'),
-    failed,
+    failed: failedCount,
     problems: allProblems,
   };
   const notice = await prepareNoticeToMaker(ctx, run);

@@ -44,9 +44,9 @@ export interface KeyClaims {
 export function toKeyCredential(
   ctx: Context,
   { companyId, serviceAccountId, keyId, accessKey }: KeyClaims,
-  as: { credential: string; actor(keyActor: ServiceAccountActor): ServiceAccountActor } = {
+  as: { credential: string; makeActor(keyActor: ServiceAccountActor): ServiceAccountActor } = {
     credential: formatKeyCacheName(accessKey),
-    actor: (foundActor) => foundActor,
+    makeActor: (foundActor) => foundActor,
   },
 ): PresentedCredential {
   const isKeyActor = (actor: Principal): actor is ServiceAccountActor =>
@@ -62,7 +62,7 @@ export function toKeyCredential(
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
       const cachedPrincipal = key && toCachedPrincipal(ctx, key, access);
       if (!cachedPrincipal || !isKeyActor(cachedPrincipal.actor)) throw invalidToken();
-      return { ...cachedPrincipal, actor: as.actor(cachedPrincipal.actor) };
+      return { ...cachedPrincipal, actor: as.makeActor(cachedPrincipal.actor) };
     },
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
   };

@@ -108,10 +108,10 @@ export async function createServiceAccount(ctx: PrincipalContext, input: Service
   if (isAccountHidden(ctx, input.accountId)) throw accountNotFound('account_id');
   const { record, statement } = prepareServiceAccount(ctx, ctx.actor.companyId, input);
   const {
-    inserted: [stored],
+    inserted: [storedAccount],
   } = await commit(ctx.db, { inserted: statement });
-  if (!stored) throw accountNotFound('account_id');
-  return { ...record, ...stored };
+  if (!storedAccount) throw accountNotFound('account_id');
+  return { ...record, ...storedAccount };
 }
 
 /** Changes the fields that are sent. */
@@ -122,12 +122,12 @@ export async function changeServiceAccount(
 ): Promise<ServiceAccount> {
   const { companyId } = ctx.actor;
   const {
-    updated: [changed],
+    updated: [changedAccount],
   } = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
     updated: updateServiceAccount(ctx.db, companyId, id, ctx.now(), changes),
   });
-  if (!changed) throw serviceAccountNotFound();
-  return changed;
+  if (!changedAccount) throw serviceAccountNotFound();
+  return changedAccount;
 }
 
 /** Deletes a service account, revokes its keys and removes its memberships. */

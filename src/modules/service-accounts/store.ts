@@ -190,9 +190,9 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
 
 export type UsableKey = NonNullable<Awaited<ReturnType<typeof readKeyAndAccess>>['key']>;
 
-const selectKeyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
+const selectKeyAndAccess = prepareReads((db, makePlaceholder: (name: 'accessKey' | 'now') => SQL<string>) => {
   const selectKeyColumn = (column: SQLiteColumn) =>
-    sql<string>`(select ${column} from ${apiKeys} where ${eq(apiKeys.accessKey, value('accessKey'))})`;
+    sql<string>`(select ${column} from ${apiKeys} where ${eq(apiKeys.accessKey, makePlaceholder('accessKey'))})`;
   const key = db
     .select({
       id: apiKeys.id,
@@ -218,9 +218,9 @@ const selectKeyAndAccess = prepareReads((db, value: (name: 'accessKey' | 'now') 
     .innerJoin(companies, eq(companies.id, apiKeys.companyId))
     .where(
       and(
-        eq(apiKeys.accessKey, value('accessKey')),
+        eq(apiKeys.accessKey, makePlaceholder('accessKey')),
         eq(apiKeys.isActive, true),
-        gt(apiKeys.expiresAt, value('now')),
+        gt(apiKeys.expiresAt, makePlaceholder('now')),
         eq(serviceAccounts.isActive, true),
         isNull(serviceAccounts.deletedAt),
         eq(accounts.isActive, true),

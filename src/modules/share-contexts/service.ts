@@ -111,12 +111,12 @@ export async function createContext(
     grants: replaceGrants(ctx.db, record, input.grants),
   };
   const {
-    inserted: [made],
+    inserted: [createdContext],
     told,
   } = await commit(ctx.db, unit, UNIQUE_FAILURES);
-  if (!made) throw concurrentChange();
+  if (!createdContext) throw concurrentChange();
   event.send(told);
-  return { ...record, ...made, grants: input.grants, memberCount: 0 };
+  return { ...record, ...createdContext, grants: input.grants, memberCount: 0 };
 }
 
 /** Changes the fields that are sent. */

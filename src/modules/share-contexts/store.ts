@@ -241,7 +241,7 @@ export const readMembers = (
     { ...page, by: MEMBER_ORDER_COLUMNS[page.by] },
   );
 
-/** Inserts a member while the context is the version that was read and not full, and its dashboards are unchanged. */
+/** Inserts a member if the context is the version that was read and not full, and its dashboards are unchanged. */
 export const insertMember = (
   db: ControlDb,
   record: MemberRow,

@@ -172,8 +172,8 @@ export async function changeShare(
       told: event.statement,
     });
     event.send(told);
-    const [changed] = updated;
-    if (changed) return { ...changed, dashboardExists: true };
+    const [changedShare] = updated;
+    if (changedShare) return { ...changedShare, dashboardExists: true };
     const contextId = changes.shareContextId ?? null;
     if (contextId !== null && !(await findContext(ctx, contextId))) throw shareContextNotFound();
     return undefined;

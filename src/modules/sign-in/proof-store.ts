@@ -47,7 +47,10 @@ export const usePassword = (db: ControlDb, user: User, now: number): Statement =
       and(matchesUndeletedId(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)),
     );
 
-/** Proves a user by a new session: changes a row if they have no password or second factor, and signed in after `since`. */
+/**
+ * Makes the statement that accepts a new session as the proof of who the user is: it changes the user's row only if the user
+ * has neither a password nor a second factor, and the session began at `since` or later.
+ */
 export const useFreshSession = (
   db: ControlDb,
   user: User,

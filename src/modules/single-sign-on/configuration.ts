@@ -72,14 +72,14 @@ export const putCompanyConfiguration = (ctx: PrincipalContext, input: Configurat
     const record = { ...input, companyId, clientSecret, createdAt: now, updatedAt: now };
     const notices = await prepareNoticesToAdministrators(ctx, 'sso_changed');
     const {
-      configuration: [stored],
+      configuration: [storedConfiguration],
     } = await commit(ctx.db, {
       configuration: putConfiguration(ctx.db, record, input.clientSecret === undefined),
       pending: endPendingSignIns(ctx.db, companyId),
       notices: notices.statements,
     });
-    if (stored) notices.send();
-    return stored;
+    if (storedConfiguration) notices.send();
+    return storedConfiguration;
   });
 
 /** Deletes the configuration of the caller's company. */
@@ -120,13 +120,13 @@ async function chooseSecret(
   if (clientSecret !== undefined) {
     return encrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, makeSecretContext(companyId));
   }
-  const [known] = await selectConfiguration(ctx.db, companyId);
+  const [knownConfiguration] = await selectConfiguration(ctx.db, companyId);
   // Not for another issuer or client: a new configuration must not send the old secret elsewhere.
   const isSameClient =
-    known?.provider.type === 'oidc' &&
-    known.provider.issuer === provider.issuer &&
-    known.provider.clientId === provider.clientId;
-  return isSameClient ? known.clientSecret : null;
+    knownConfiguration?.provider.type === 'oidc' &&
+    knownConfiguration.provider.issuer === provider.issuer &&
+    knownConfiguration.provider.clientId === provider.clientId;
+  return isSameClient ? knownConfiguration.clientSecret : null;
 }
 
 /** The number of configurations whose secrets one scheduled run encrypts again. */

@@ -67,16 +67,16 @@ function readConfirmationEnd(
   for (const confirmation of listChildrenNamed(subject, ASSERTION_NAMESPACE, 'SubjectConfirmation')) {
     const [data] = listChildrenNamed(confirmation, ASSERTION_NAMESPACE, 'SubjectConfirmationData');
     if (!data || readAttribute(confirmation, 'Method') !== BEARER_METHOD) continue;
-    const until = Date.parse(readAttribute(data, 'NotOnOrAfter') ?? '') + expectedValues.skew;
+    const expiresAt = Date.parse(readAttribute(data, 'NotOnOrAfter') ?? '') + expectedValues.skew;
     const notBefore = readAttribute(data, 'NotBefore');
     const hasBegun = notBefore === null || Date.parse(notBefore) <= expectedValues.now + expectedValues.skew;
     if (
       readAttribute(data, 'Recipient') === expectedValues.recipient &&
       readAttribute(data, 'InResponseTo') === expectedValues.requestId &&
       hasBegun &&
-      expectedValues.now < until
+      expectedValues.now < expiresAt
     ) {
-      return until;
+      return expiresAt;
     }
   }
   throw new Error('No bearer confirmation of the assertion is for this recipient, request and time.');

@@ -127,7 +127,7 @@ export async function exchangeCode(
   const digests = { codeDigest: await computeSha256Hex(code), exchangeDigest: await computeSha256Hex(exchangeSecret) };
   const {
     companies: [company],
-    codes: [taken],
+    codes: [takenCode],
   } = await commit(ctx.db, {
     companies: selectCompanyOfCode(ctx.db, digests, ctx.now()),
     codes: consumeCode(ctx.db, digests, ctx.now()),
@@ -136,8 +136,8 @@ export async function exchangeCode(
     ctx.setOwner(company.id);
     requireActiveCompany(company);
   }
-  if (!taken) throw invalidSsoCode();
-  const [user] = await selectUser(ctx.db, taken.companyId, taken.userId);
+  if (!takenCode) throw invalidSsoCode();
+  const [user] = await selectUser(ctx.db, takenCode.companyId, takenCode.userId);
   if (!user) throw invalidSsoCode();
   return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())], { isSso: true });
 }
@@ -180,12 +180,12 @@ const issueCode = (
   retryOnConcurrentChange(async () => {
     const email = normalizeClaimedEmail(identity.email);
     if (email === null) throw new SignInRefusal('email_missing');
-    const [known] = await selectUserByEmail(ctx.db, company.id, email);
-    if (!known && !configuration.jitProvisioning) throw new SignInRefusal('user_not_found');
-    if (known && !known.isActive) throw new SignInRefusal('user_not_active');
+    const [knownUser] = await selectUserByEmail(ctx.db, company.id, email);
+    if (!knownUser && !configuration.jitProvisioning) throw new SignInRefusal('user_not_found');
+    if (knownUser && !knownUser.isActive) throw new SignInRefusal('user_not_active');
     const name = personNameField.safeParse(identity.name).data;
-    const created = known ? null : prepareActiveUser(ctx, company.id, { email, name, passwordHash: null });
-    const user = (known ?? created?.record) as User;
+    const createdUser = knownUser ? null : prepareActiveUser(ctx, company.id, { email, name, passwordHash: null });
+    const user = (knownUser ?? createdUser?.record) as User;
     ctx.setOwner(company.id, { type: 'user', id: user.id });
 
     const code = newSecretToken();
@@ -202,7 +202,7 @@ const issueCode = (
         ctx.db,
         {
           code: insertCode(ctx.db, record),
-          user: created ? [created.statement] : [],
+          user: createdUser ? [createdUser.statement] : [],
           assertion: singleUseAssertion
             ? [
                 insertAssertion(ctx.db, {

@@ -121,8 +121,8 @@ async function verifyCompanyIdToken(ctx: Context, companyId: string, token: stri
 async function useToken(ctx: Context, user: User, { issuer, subject }: IdTokenClaims, token: string): Promise<void> {
   const now = ctx.now();
   const identity = { userId: user.id, companyId: user.companyId, issuer, subject, createdAt: now };
-  const [known] = await selectIdentity(ctx.db, user.companyId, user.id);
-  if (known) requireSameIdentity(known, identity);
+  const [knownIdentity] = await selectIdentity(ctx.db, user.companyId, user.id);
+  if (knownIdentity) requireSameIdentity(knownIdentity, identity);
   // Without the signature: some algorithms allow anybody to write another valid one.
   const digest = await computeSha256Hex(token.slice(0, token.lastIndexOf('.')));
   const {

@@ -72,15 +72,15 @@ export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise
 async function continueAnalysis(work: JobWork<AnalysisState>): Promise<boolean> {
   const { ctx, job } = work;
   let state = job.state?.analysis === ANALYSIS_VERSION ? job.state : createState(job, getReanalysis(job));
-  let bytes = 0;
+  let processedBytes = 0;
   const saveStep = async (step: AnalysisStep) => {
-    bytes += step.bytes;
+    processedBytes += step.processedBytes;
     state = step.state;
     await saveProgress(work, state, toProgress(job, state));
     job.stepNumber += 1;
   };
   while (!isEverythingRead(state)) {
-    if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
+    if (processedBytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
     await saveStep(
       await (findUnconvertedIndex(state.items) < 0 ? readNextBlock(ctx, state) : prepareNextItem(ctx, job.id, state)),
     );
@@ -91,7 +91,7 @@ async function continueAnalysis(work: JobWork<AnalysisState>): Promise<boolean> 
     if (!state.widening)
       state = { ...state, widening: { file: 0, position: null, wants: 1, doubts: findWideningCandidates(inference) } };
     while (!isWideningDone(state, inference)) {
-      if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
+      if (processedBytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
       await saveStep(await tryNextBlock(ctx, state, inference));
     }
   }
@@ -115,11 +115,14 @@ async function tryNextBlock(
   if (!source || !reading) throw new Error('a text has a reading');
   const from = widening.position ?? reading.start;
   if (from.offset >= reading.end)
-    return { state: { ...previousState, widening: { ...widening, file: file + 1, position: null } }, bytes: 0 };
+    return {
+      state: { ...previousState, widening: { ...widening, file: file + 1, position: null } },
+      processedBytes: 0,
+    };
   const size = Math.min(Math.max(getBlockBytes(ctx.config), wants), reading.end - from.offset);
   const block = await readBlock(ctx.files, source, from.offset, size);
   const checkResult = checkValues(reading, inference, doubts, from, block.bytes, block.isLast);
-  return { state: { ...previousState, widening: { file, ...checkResult } }, bytes: block.bytes.length };
+  return { state: { ...previousState, widening: { file, ...checkResult } }, processedBytes: block.bytes.length };
 }
 
 /** Ends an analysis with a problem. A failed reanalysis does not fail the job, which waits again with its previous schema. */
@@ -173,13 +176,17 @@ const isEverythingRead = ({ items, finished }: AnalysisState): boolean =>
 /** The state after one step of the analysis, and the bytes that the step processed. */
 interface AnalysisStep {
   state: AnalysisState;
-  bytes: number;
+  processedBytes: number;
 }
 
 async function prepareNextItem(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<AnalysisStep> {
   const conversion = { ctx, jobId, analysisNumber: state.look?.number ?? 0, sheet: state.look?.said.sheet };
-  const { items, bytes } = await prepareItem(conversion, state.items, findUnconvertedIndex(state.items));
-  return { state: { ...state, items }, bytes };
+  const { items, processedBytes: bytes } = await prepareItem(
+    conversion,
+    state.items,
+    findUnconvertedIndex(state.items),
+  );
+  return { state: { ...state, items }, processedBytes: bytes };
 }
 
 async function readNextBlock(ctx: CompanyContext, previousState: AnalysisState): Promise<AnalysisStep> {
@@ -198,7 +205,7 @@ async function readNextBlock(ctx: CompanyContext, previousState: AnalysisState):
   const state = nextInference.done
     ? { ...previousState, finished: [...finished, nextInference], reading: null }
     : { ...previousState, reading: nextInference };
-  return { state, bytes: block.bytes.length };
+  return { state, processedBytes: block.bytes.length };
 }
 
 /** Returns the reading options for a text: those for text files do not apply to one made of a sheet or of records. */

@@ -39,27 +39,27 @@ const FILE_COUNT_LOCK_ID = 519_204_879;
 
 /**
  * Rejects a transaction of an upload that leaves the company with more bytes of files than its quota. Call it last: until the
- * transaction ends, others wait to be counted. @param bytes the bytes of this upload, which are already counted
+ * transaction ends, others wait to be counted. @param addedBytes the bytes of this upload, which are already counted
  */
-export async function requireFileQuota(ctx: CompanyContext, tx: TenantTx, bytes: number): Promise<void> {
+export async function requireFileQuota(ctx: CompanyContext, tx: TenantTx, addedBytes: number): Promise<void> {
   const limit = await readQuota(ctx, 'file_bytes');
   if (limit === undefined) return;
   await tx.query('SELECT pg_advisory_xact_lock($1)', [FILE_COUNT_LOCK_ID]);
   const usedBytes = await readFileBytes(ctx, tx);
-  if (usedBytes > limit) throw quotaExceeded({ quota: 'file_bytes', limit, use: usedBytes - bytes });
+  if (usedBytes > limit) throw quotaExceeded({ quota: 'file_bytes', limit, use: usedBytes - addedBytes });
 }
 
 /** Runs `writeInTransaction` in a transaction that is checked against the company's quota; without a quota, runs it directly. */
 export async function runWithinFileQuota<T>(
   ctx: CompanyContext,
   database: TenantSql,
-  bytes: number,
+  addedBytes: number,
   writeInTransaction: (tx: TenantTx) => Promise<T>,
 ): Promise<T> {
   if ((await readQuota(ctx, 'file_bytes')) === undefined) return writeInTransaction(database);
   return database.runInTransaction(async (tx) => {
     const result = await writeInTransaction(tx);
-    await requireFileQuota(ctx, tx, bytes);
+    await requireFileQuota(ctx, tx, addedBytes);
     return result;
   });
 }

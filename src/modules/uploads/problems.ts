@@ -300,9 +300,9 @@ const JSON_FAULTS: Record<JsonFault, [code: string, sentence: (at: string, form:
 
 /** Converts the fault of a JSON file to a problem. For an array, `line` counts its items. */
 export function toJsonProblem(file: string, jsonForm: JsonForm, { fault, line, memberName }: JsonProblem): JobProblem {
-  const [code, sentence] = JSON_FAULTS[fault];
+  const [code, makeSentence] = JSON_FAULTS[fault];
   const at = jsonForm === 'lines' ? `na linha ${line}` : `no item ${line} da lista`;
-  const message = `O arquivo "${file}" ${sentence(at, jsonForm, memberName ?? '')}.`;
+  const message = `O arquivo "${file}" ${makeSentence(at, jsonForm, memberName ?? '')}.`;
   return new JobProblem({ code, message, file, line, ...(memberName !== undefined && { column: memberName }) });
 }
 
@@ -341,8 +341,8 @@ const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (inColumn: s
 
 /** Converts the fault of a Parquet file to a problem. */
 export function toParquetProblem(file: string, { fault, column, detail }: ParquetProblem): JobProblem {
-  const [code, sentence] = PARQUET_FAULTS[fault];
+  const [code, makeSentence] = PARQUET_FAULTS[fault];
   const inColumn = column === undefined ? '' : ` na coluna "${column}"`;
-  const message = `O arquivo "${file}" ${sentence(inColumn, detail ?? '')}.`;
+  const message = `O arquivo "${file}" ${makeSentence(inColumn, detail ?? '')}.`;
   return new JobProblem({ code, message, file, ...(column !== undefined && { column }) });
 }

@@ -116,7 +116,7 @@ export async function prepareItem(conversion: TextConversion, items: Item[], ind
     throw workbookTooLarge(item.name);
   }
   if (allItems.length > MAX_JOB_ITEMS) throw archiveOfTooManyFiles(item.name, MAX_JOB_ITEMS);
-  return { items: allItems, bytes: stageResult.bytes };
+  return { items: allItems, processedBytes: stageResult.processedBytes };
 }
 
 /** Counts the bytes of text that a workbook was converted to. */
@@ -128,7 +128,7 @@ function countConvertedBytes(item: Item): number {
 /** The results of one stage of an item, and about how many bytes were processed. */
 interface StageResult {
   items: Item[];
-  bytes: number;
+  processedBytes: number;
 }
 
 async function runNextStage(conversion: TextConversion, item: Item): Promise<StageResult> {
@@ -146,7 +146,7 @@ async function runNextStage(conversion: TextConversion, item: Item): Promise<Sta
     case 'records':
       return readRecords(conversion, item);
     case 'text':
-      return { items: [item], bytes: 0 };
+      return { items: [item], processedBytes: 0 };
   }
 }
 
@@ -172,9 +172,9 @@ const FIRST_STAGES: Record<KindName, (conversion: TextConversion, item: FileItem
   ndjson: ({ ctx }, item) => identifyRecords(ctx, item, 'lines'),
   parquet: async (_, item) => ({
     items: [{ kind: 'parquet', ...toStoredBytes(item), reading: beginReading() }],
-    bytes: 0,
+    processedBytes: 0,
   }),
-  archive: async ({ ctx }, item) => ({ items: await readEntries(ctx, item), bytes: HEAD_BYTES }),
+  archive: async ({ ctx }, item) => ({ items: await readEntries(ctx, item), processedBytes: HEAD_BYTES }),
 };
 
 async function identifyFile(conversion: TextConversion, item: FileItem): Promise<StageResult> {
@@ -182,10 +182,10 @@ async function identifyFile(conversion: TextConversion, item: FileItem): Promise
   if (unpackedName === null || item.isUnpacked)
     return FIRST_STAGES[findKind(unpackedName ?? item.name) ?? 'csv'](conversion, item);
   const head = await readHead(conversion.ctx, item);
-  if (isGzip(head)) return { items: [{ kind: 'packed', ...toStoredBytes(item), unpacked: [] }], bytes: 0 };
+  if (isGzip(head)) return { items: [{ kind: 'packed', ...toStoredBytes(item), unpacked: [] }], processedBytes: 0 };
   // A server that says that it packed the file has given it unpacked.
   if (['unknown', 'zip', 'biff'].includes(detectContent(head))) throw packedFileDamaged('GZIP', item.name);
-  return { items: [{ ...item, isUnpacked: true }], bytes: 0 };
+  return { items: [{ ...item, isUnpacked: true }], processedBytes: 0 };
 }
 
 const measureSegments = (name: string, segments: Segment[]): StoredBytes => ({
@@ -202,7 +202,7 @@ const toTextItem = (item: FileItem): ItemOf<'text'> => ({ kind: 'text', sheet: n
 async function identifyText(ctx: CompanyContext, item: FileItem, delimiter?: string): Promise<StageResult> {
   const otherContent = OTHER_CONTENT_NAMES[detectContent(await readHead(ctx, item))];
   if (otherContent) throw contentUnreadable(item.name, otherContent);
-  return { items: [{ ...toTextItem(item), ...(delimiter && { delimiter }) }], bytes: 0 };
+  return { items: [{ ...toTextItem(item), ...(delimiter && { delimiter }) }], processedBytes: 0 };
 }
 
 /** Prepares a file of records for reading. @throws JobProblem for other content: an error page may have the file's name */
@@ -210,7 +210,7 @@ async function identifyRecords(ctx: CompanyContext, item: FileItem, jsonForm: Js
   const content = detectContent(await readHead(ctx, item));
   const otherContent = content === 'json' ? undefined : OTHER_CONTENT_NAMES[content];
   if (otherContent) throw contentUnreadable(item.name, otherContent);
-  return { items: [{ kind: 'records', ...toStoredBytes(item), reading: beginRecords(jsonForm) }], bytes: 0 };
+  return { items: [{ kind: 'records', ...toStoredBytes(item), reading: beginRecords(jsonForm) }], processedBytes: 0 };
 }
 
 /** Detects the content of a workbook: other programs write texts, HTML and XML under the name of an old workbook. */
@@ -221,9 +221,9 @@ async function identifyWorkbook(conversion: TextConversion, item: FileItem): Pro
   const isOld = findKind(name) === 'oldWorkbook';
   const otherContent = OTHER_CONTENT_NAMES[content];
   if (content === 'zip')
-    return { items: [{ kind: 'workbook', ...storedBytes, conversion: beginConversion() }], bytes: 0 };
+    return { items: [{ kind: 'workbook', ...storedBytes, conversion: beginConversion() }], processedBytes: 0 };
   if (content === 'biff') return (await convertBiffFile(conversion, storedBytes)) ?? postponeItem(conversion, item);
-  if (isOld && content === 'text') return { items: [toTextItem(item)], bytes: 0 };
+  if (isOld && content === 'text') return { items: [toTextItem(item)], processedBytes: 0 };
   if (isOld && content === 'html') return convertAtOnce(conversion, storedBytes, convertHtmlWorkbook);
   if (isOld && content === 'sheets') return convertAtOnce(conversion, storedBytes, convertXml2003);
   if (isOld && otherContent) throw contentUnreadable(name, otherContent);
@@ -261,7 +261,7 @@ async function unpackEntry(conversion: TextConversion, item: ItemOf<'entry'>): P
     throw toArchiveProblem(error, item.archive.name);
   }
   await writer.flush();
-  return { items: [{ kind: 'file', ...measureSegments(item.name, writer.segments) }], bytes: item.entry.size };
+  return { items: [{ kind: 'file', ...measureSegments(item.name, writer.segments) }], processedBytes: item.entry.size };
 }
 
 function toArchiveProblem(error: unknown, archive: string): unknown {
@@ -283,7 +283,7 @@ async function convertWorkbook(conversion: TextConversion, item: ItemOf<'workboo
   );
   if (!state) return postponeItem(conversion, item);
   const nextItem: Item = state.result ? toSheetItem(item.name, state.result) : { ...item, conversion: state };
-  return { items: [nextItem], bytes: environment.bytesPerCall };
+  return { items: [nextItem], processedBytes: environment.bytesPerCall };
 }
 
 /** The bytes that one message unpacks, as a multiple of those that it reads of other files (`UPLOAD_MESSAGE_BYTES`). */
@@ -300,8 +300,8 @@ async function unpackFile(conversion: TextConversion, item: ItemOf<'packed'>): P
   };
   const { segments, done } = await continueUnpacking(environment, { name, size }, item.unpacked);
   const bytes = ctx.config.UPLOAD_MESSAGE_BYTES;
-  if (!done) return { items: [{ ...item, unpacked: segments }], bytes };
-  return { items: [{ kind: 'file', isUnpacked: true, ...measureSegments(name, segments) }], bytes };
+  if (!done) return { items: [{ ...item, unpacked: segments }], processedBytes: bytes };
+  return { items: [{ kind: 'file', isUnpacked: true, ...measureSegments(name, segments) }], processedBytes: bytes };
 }
 
 async function readRecords(conversion: TextConversion, item: ItemOf<'records'>): Promise<StageResult> {
@@ -314,8 +314,8 @@ async function readRecords(conversion: TextConversion, item: ItemOf<'records'>):
   };
   const { state, facts } = await continueRecords(environment, { name, size }, item.reading);
   const bytes = Math.max(1, state.offset - item.reading.offset);
-  if (!facts) return { items: [{ ...item, reading: state }], bytes };
-  return { items: [toRecordsItem(name, state.text, facts)], bytes };
+  if (!facts) return { items: [{ ...item, reading: state }], processedBytes: bytes };
+  return { items: [toRecordsItem(name, state.text, facts)], processedBytes: bytes };
 }
 
 async function readParquetFile(conversion: TextConversion, item: ItemOf<'parquet'>): Promise<StageResult> {
@@ -329,8 +329,8 @@ async function readParquetFile(conversion: TextConversion, item: ItemOf<'parquet
   if (!parquetStep) return postponeItem(conversion, item);
   const { reading, facts } = parquetStep;
   const bytes = Math.max(1, reading.written - item.reading.written);
-  if (!facts) return { items: [{ ...item, reading }], bytes };
-  return { items: [toRecordsItem(name, reading.text, facts)], bytes };
+  if (!facts) return { items: [{ ...item, reading }], processedBytes: bytes };
+  return { items: [toRecordsItem(name, reading.text, facts)], processedBytes: bytes };
 }
 
 const toSheetItem = (name: string, { text, sheet }: ConvertedSheet<Segment[]>): Item => ({
@@ -349,7 +349,7 @@ const toRecordsItem = (name: string, text: Segment[], records: RecordFacts): Ite
 /** Leaves an item unchanged, for the next message. */
 const postponeItem = ({ ctx }: TextConversion, item: Item): StageResult => ({
   items: [item],
-  bytes: ctx.config.UPLOAD_MESSAGE_BYTES,
+  processedBytes: ctx.config.UPLOAD_MESSAGE_BYTES,
 });
 
 /** Converts a text workbook (HTML or XML) in one message. */
@@ -361,7 +361,7 @@ async function convertAtOnce(
   const convertedSheet = await convert(storedBytes.name, describeWorkbook(conversion, storedBytes));
   return {
     items: [toSheetItem(storedBytes.name, convertedSheet)],
-    bytes: conversion.ctx.config.UPLOAD_MESSAGE_BYTES,
+    processedBytes: conversion.ctx.config.UPLOAD_MESSAGE_BYTES,
   };
 }
 

@@ -131,13 +131,20 @@ async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise
     if (loadedAt !== null && loadedAt + UNDO_WINDOW_MS > ctx.now()) break;
     await runLoggingFailure(ctx, { kept: jobId }, () => database.execute(buildDropKeptRows(jobId)));
   }
-  const [next] = await readKeptTables(database, companyId, 1);
-  return next ? Math.max(ctx.now() + RESUME_AFTER_MS, (next.loadedAt ?? 0) + UNDO_WINDOW_MS) : Number.POSITIVE_INFINITY;
+  const [oldestTable] = await readKeptTables(database, companyId, 1);
+  return oldestTable
+    ? Math.max(ctx.now() + RESUME_AFTER_MS, (oldestTable.loadedAt ?? 0) + UNDO_WINDOW_MS)
+    : Number.POSITIVE_INFINITY;
 }
 
 async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
-  const until = formatIsoTimestamp(ctx.now() - JOB_RETENTION_MS);
-  const { deletedCount, oldest } = await store.deleteEndedJobs(database, ctx.actor.companyId, until, JOBS_PER_RUN);
+  const endedBefore = formatIsoTimestamp(ctx.now() - JOB_RETENTION_MS);
+  const { deletedCount, oldest } = await store.deleteEndedJobs(
+    database,
+    ctx.actor.companyId,
+    endedBefore,
+    JOBS_PER_RUN,
+  );
   if (oldest === null) return Number.POSITIVE_INFINITY;
   return deletedCount === JOBS_PER_RUN ? ctx.now() : oldest + JOB_RETENTION_MS;
 }
@@ -149,8 +156,8 @@ async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promis
 async function sweepUnfinishedUploads(ctx: CompanyContext, database: TenantSql): Promise<number> {
   const { companyId } = ctx.actor;
   const wereAnyComplete = (await finishCompleteUploads(ctx, database, JOBS_PER_RUN)) > 0;
-  const until = formatIsoTimestamp(ctx.now() - UPLOAD_EXPIRY_MS);
-  if ((await deleteExpiredUploads(database, companyId, until, JOBS_PER_RUN)) === JOBS_PER_RUN) return ctx.now();
+  const changedBefore = formatIsoTimestamp(ctx.now() - UPLOAD_EXPIRY_MS);
+  if ((await deleteExpiredUploads(database, companyId, changedBefore, JOBS_PER_RUN)) === JOBS_PER_RUN) return ctx.now();
   const oldestAt = await readOldestUpload(database, companyId);
   const dueAt = oldestAt === null ? Number.POSITIVE_INFINITY : oldestAt + UPLOAD_EXPIRY_MS;
   return wereAnyComplete ? Math.min(dueAt, ctx.now() + RESUME_AFTER_MS) : dueAt;

@@ -20,5 +20,5 @@ export async function findZoneEdges(tx: TenantTx, zone: string): Promise<ZoneEdg
     [zone],
   );
   const DAY_SECONDS = 24 * 60 * 60;
-  return { first: Math.max(0, -Number(row?.first)), last: DAY_SECONDS - Math.max(0, Number(row?.last)) };
+  return { firstSecond: Math.max(0, -Number(row?.first)), endSecond: DAY_SECONDS - Math.max(0, Number(row?.last)) };
 }

@@ -99,9 +99,12 @@ const selectUndoState = (ctx: CompanyContext, tableId: string): [limit: Statemen
   return [selectUndoLimit(key), selectLastLoad(key.companyId, tableId)];
 };
 
-function toUndoState([limit]: UndoLimitRow[], [last]: IdRow[]): { limit: UndoLimit; lastLoadId: string | undefined } {
+function toUndoState(
+  [limit]: UndoLimitRow[],
+  [lastLoad]: IdRow[],
+): { limit: UndoLimit; lastLoadId: string | undefined } {
   if (!limit) throw tableNotFound();
-  return { limit: toUndoLimit(limit), lastLoadId: last?.id };
+  return { limit: toUndoLimit(limit), lastLoadId: lastLoad?.id };
 }
 
 /** Undoes a load in one transaction: removes the rows that it added, restores those it replaced, deletes the table it created. */

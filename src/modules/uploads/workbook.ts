@@ -196,8 +196,10 @@ async function convertSheet(
     while (!rows.done && rows.offset < untilOffset) {
       const { state: nextRows, text } = await convertBlock(environment, workbook, merges, rows, xml, size);
       const textWithHeaders =
-        rows.offset === 0 ? joinHeaderRows(text, merges.headerMerges, rows.first) : { text, header, joined };
-      ({ header, joined } = textWithHeaders);
+        rows.offset === 0
+          ? joinHeaderRows(text, merges.headerMerges, rows.first)
+          : { text, headerRow: header, emptiedRowCount: joined };
+      ({ headerRow: header, emptiedRowCount: joined } = textWithHeaders);
       written += textWithHeaders.text.length;
       if (written > computeMaxTextBytes(file.size)) throw new WorkbookTooLarge();
       await writer.write(textWithHeaders.text);

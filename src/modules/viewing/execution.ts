@@ -66,18 +66,18 @@ export async function executeForViewer(
   item: SharedItem,
   rules: ViewerRules,
   parameters: Readonly<Record<string, unknown>>,
-  { format, visualization_id: wanted, isFresh = false }: ExecutionQuery = {},
+  { format, visualization_id: wantedId, isFresh = false }: ExecutionQuery = {},
 ): Promise<ExecutionAnswer> {
   if (format && !rules.allowsDownloads) throw downloadsDisabled();
   const { values, limits } = bindParameters(ctx, item, rules, parameters);
   const cachedResponse = await findCachedResponse(ctx, item, values, limits);
   if (!format) {
-    requireFormat(wanted);
+    requireFormat(wantedId);
     const maxAge = isFresh ? FRESH_RESULT_MS : undefined;
     return { answer: await respondToExecution(ctx, item, values, limits, cachedResponse, maxAge) };
   }
   const visualization =
-    item.type === 'dashboard' ? findWidget(item, wanted) : requireSameVisualization(item.visualization, wanted);
+    item.type === 'dashboard' ? findWidget(item, wantedId) : requireSameVisualization(item.visualization, wantedId);
   const { id, name } = visualization;
   const result =
     (await findResult(await cachedResponse.findResponse(), id)) ??

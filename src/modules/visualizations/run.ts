@@ -247,7 +247,7 @@ function prepareStatement({ visualization, values, enforced }: VisualizationRun,
     limits: {
       ...STANDARD_LIMITS,
       // A viewer who may see nothing gets no rows, whatever the SQL answers.
-      ...(maySeeNothing && { rows: 0 }),
+      ...(maySeeNothing && { maxRows: 0 }),
       milliseconds: Math.min(STANDARD_LIMITS.milliseconds, remainingMs),
       endsAt: runState.endsAt,
       budget: runState.byteBudget,
@@ -291,11 +291,15 @@ export function findFailedCharacter(
   failure: Failure,
 ) {
   if (failure.cause instanceof TemplateError) return countCharactersBefore(sql, failure.cause.position) + 1;
-  const [template, kinds, own] = [getTemplate(sql), mapKinds(parameters), chooseParameterValues(parameters, values)];
-  const index = findFailedIndex(compileTemplate(template, kinds, own), failure);
+  const [template, kinds, ownValues] = [
+    getTemplate(sql),
+    mapKinds(parameters),
+    chooseParameterValues(parameters, values),
+  ];
+  const index = findFailedIndex(compileTemplate(template, kinds, ownValues), failure);
   return index === undefined
     ? undefined
-    : countCharactersBefore(sql, findTemplateIndex(template, kinds, own, index)) + 1;
+    : countCharactersBefore(sql, findTemplateIndex(template, kinds, ownValues, index)) + 1;
 }
 
 /**

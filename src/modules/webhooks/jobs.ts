@@ -22,8 +22,8 @@ const MAX_COMPANIES_PER_RUN = 100;
 
 /** Queues the delivery of pending events in all active companies. For the scheduled run. */
 export async function queueWaitingEvents(ctx: Context): Promise<void> {
-  const until = ctx.now() - UNDELIVERED_AFTER_MS;
-  const waitingCompanies = await selectCompaniesWithPendingEvents(ctx.db, until, MAX_COMPANIES_PER_RUN);
+  const createdBefore = ctx.now() - UNDELIVERED_AFTER_MS;
+  const waitingCompanies = await selectCompaniesWithPendingEvents(ctx.db, createdBefore, MAX_COMPANIES_PER_RUN);
   await ctx.jobs.sendAll(waitingCompanies.map(({ companyId }) => ({ type: 'webhooks.tell', companyId }) as const));
   await deleteEventsWithoutEndpoint(ctx.db, ctx.now() - DAY_MS).run();
 }

@@ -91,13 +91,18 @@ async function buildBatch(
   sourceBackfillId = '',
 ): Promise<DeliveryInput> {
   const { companyId } = ctx.actor;
-  const [first, last] = [records[0], records.at(-1)] as [LogRecord, LogRecord];
+  const [firstRecord, lastRecord] = [records[0], records.at(-1)] as [LogRecord, LogRecord];
   const id = (
-    await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, sourceBackfillId, first.id, last.id].join('\n'))
+    await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, sourceBackfillId, firstRecord.id, lastRecord.id].join('\n'))
   ).slice(0, 24);
   const fullRecords = records.map((record) => ({ ...record, companyId }));
   const data = findEventType(AUDIT_RECORDS_TYPE).view({ records: fullRecords } as never, undefined as never);
-  return toDeliveryInput({ id, type: AUDIT_RECORDS_TYPE, at: Math.max(first.occurredAt, last.occurredAt), data });
+  return toDeliveryInput({
+    id,
+    type: AUDIT_RECORDS_TYPE,
+    at: Math.max(firstRecord.occurredAt, lastRecord.occurredAt),
+    data,
+  });
 }
 
 /** Sends an endpoint the stored audit records, newest first, with lower priority than its other deliveries. */

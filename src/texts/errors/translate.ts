@@ -56,9 +56,9 @@ function readPlaceholderValues(
     const isLast = index === rest.length - 1;
     const end = isLast ? text.length - part.length : text.indexOf(part, from);
     if (end < from || (isLast && !text.endsWith(part))) return undefined;
-    const [place = '', value] = [placeholderNames[index], text.slice(from, end)];
-    if (isLimitName(place) && !NUMBER_PATTERN.test(value)) return undefined;
-    values[place] = value;
+    const [placeholder = '', value] = [placeholderNames[index], text.slice(from, end)];
+    if (isLimitName(placeholder) && !NUMBER_PATTERN.test(value)) return undefined;
+    values[placeholder] = value;
     from = end + part.length;
   }
   return values;
@@ -124,8 +124,8 @@ const AT_LEAST_ONE_PATTERN = /^must (not be empty|hold at least one\b)/;
 /** Explains the problem of a field from its English sentence. */
 export function explainField(english: string, locale: Locale): FieldExplanation {
   const parsedMessage = parseMessage(english);
-  const limits = Object.entries(parsedMessage?.values ?? {}).flatMap(([place, value]) =>
-    isLimitName(place) ? [[place, Number(value)] as const] : [],
+  const limits = Object.entries(parsedMessage?.values ?? {}).flatMap(([placeholder, value]) =>
+    isLimitName(placeholder) ? [[placeholder, Number(value)] as const] : [],
   );
   if (AT_LEAST_ONE_PATTERN.test(english)) limits.push(['min', 1]);
   return {
@@ -137,9 +137,9 @@ export function explainField(english: string, locale: Locale): FieldExplanation 
 
 /** Formats a sentence that says when to try again: in seconds, and in minutes too where that is long. */
 export function formatTryAgain(seconds: number, locale: Locale): string {
-  const [one, many] = SECOND_NOUNS[locale];
+  const [singularNoun, pluralNoun] = SECOND_NOUNS[locale];
   const minutes = seconds < LONG_WAIT_SECONDS ? '' : ` (${Math.ceil(seconds / 60)} ${DURATION_MINUTES[locale]})`;
-  return `${TRY_AGAIN_TEXTS[locale]} ${seconds} ${seconds === 1 ? one : many}${minutes}.`;
+  return `${TRY_AGAIN_TEXTS[locale]} ${seconds} ${seconds === 1 ? singularNoun : pluralNoun}${minutes}.`;
 }
 
 /** The shortest wait that a sentence states in minutes as well. Seconds. */

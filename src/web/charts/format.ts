@@ -20,4 +20,4 @@ export const toNumber = (cell: ViewCell | undefined): number | null =>
   cell !== undefined && isNumeric(cell) ? Number(cell) : null;
 
 /** Formats a cell as the label of a point or a series. */
-export const formatLabel = (text: FormatCell, cell: ViewCell): string => text(cell) || TEXTS.empty;
+export const formatLabel = (formatCell: FormatCell, cell: ViewCell): string => formatCell(cell) || TEXTS.empty;

@@ -121,7 +121,7 @@ export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | un
   const style = parseNumberStyle(chart.options);
   const x = data.columns[roles.x] as ViewColumn;
   const cells = data.rows.map((row) => row[roles.x] ?? null);
-  const text = makePeriodFormat(x, cells);
+  const formatPeriod = makePeriodFormat(x, cells);
   if (roles.series === null) {
     const series = roles.y.slice(0, MAX_SERIES).map((at) => ({
       label: data.columns[at]?.name ?? '',
@@ -130,7 +130,7 @@ export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | un
     }));
     return {
       xLabel: x.name,
-      labels: cells.map((cell) => formatLabel(text, cell)),
+      labels: cells.map((cell) => formatLabel(formatPeriod, cell)),
       timestamps: parseTimestamps(x, cells),
       series,
       seriesCount: roles.y.length,
@@ -154,7 +154,7 @@ export function makePlot(data: ResultData, chart: ViewChart['chart']): Plot | un
   });
   return {
     xLabel: x.name,
-    labels: keys.map((cell) => formatLabel(text, cell)),
+    labels: keys.map((cell) => formatLabel(formatPeriod, cell)),
     timestamps: parseTimestamps(x, keys),
     series,
     seriesCount: allSeries.length,
@@ -169,13 +169,13 @@ export function makePiePlot(data: ResultData, chart: ViewChart['chart']): PiePlo
   const { columns, rows } = data;
   const x = columns[roles.x] as ViewColumn;
   const readLabel = (row: ViewCell[]) => row[roles.x] ?? null;
-  const text = makePeriodFormat(x, rows.map(readLabel));
+  const formatPeriod = makePeriodFormat(x, rows.map(readLabel));
   const allSeries = splitSeries(data, roles);
   const parts = allSeries.flatMap(([seriesLabel, y, seriesRows]) => {
     const groups = roles.series === null ? seriesRows.map((row) => [row]) : Map.groupBy(seriesRows, readLabel).values();
     return Array.from(groups, (group): Slice => {
       const [firstRow = []] = group;
-      const label = formatLabel(text, readLabel(firstRow));
+      const label = formatLabel(formatPeriod, readLabel(firstRow));
       const value = group.reduce((sum, row) => sum + (toNumber(row[y]) ?? 0), 0);
       return {
         label: allSeries.length > 1 ? `${label} · ${seriesLabel}` : label,
@@ -217,14 +217,14 @@ function splitSeries(
   { y, series }: ColumnRoles,
 ): [label: string, y: number, rows: ViewCell[][]][] {
   if (series === null) return y.map((at) => [columns[at]?.name ?? '', at, rows]);
-  const text = makePeriodFormat(
+  const formatPeriod = makePeriodFormat(
     columns[series] as ViewColumn,
     rows.map((row) => row[series] ?? null),
   );
   const groups = Map.groupBy(rows, (row) => row[series] ?? null);
   return [...groups].flatMap(([value, group]) =>
     y.map((at): [string, number, ViewCell[][]] => {
-      const label = formatLabel(text, value);
+      const label = formatLabel(formatPeriod, value);
       return [y.length > 1 ? `${label} · ${columns[at]?.name}` : label, at, group];
     }),
   );

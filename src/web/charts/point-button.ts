@@ -45,10 +45,10 @@ export function createPointButton(
     onfocusout: highlightFocus,
   });
   let currentPlace: PointPlace | undefined;
-  for (let at = 0; at < datasets.length && !currentPlace; at += 1) currentPlace = findAlongSeries(at, 0, 1);
+  for (let at = 0; at < datasets.length && !currentPlace; at += 1) currentPlace = findPlaceInSeries(at, 0, 1);
   renderButton();
 
-  function findAlongSeries(datasetIndex: number, from: number, step: number): PointPlace | undefined {
+  function findPlaceInSeries(datasetIndex: number, from: number, step: number): PointPlace | undefined {
     if (!chart.isDatasetVisible(datasetIndex)) return undefined;
     for (let index = from; index >= 0 && index < countPoints(datasetIndex); index += step) {
       if (chart.getDataVisibility(index) && getPoint(datasetIndex, index)) return { datasetIndex, index };
@@ -57,22 +57,22 @@ export function createPointButton(
   }
 
   /** Finds a point in the next visible series that has points: the one at the same index, else the nearest at a lower index. */
-  function findAcrossSeries({ datasetIndex, index }: PointPlace, step: number): PointPlace | undefined {
+  function findPlaceInNextSeries({ datasetIndex, index }: PointPlace, step: number): PointPlace | undefined {
     for (let at = datasetIndex + step; at >= 0 && at < datasets.length; at += step) {
-      const foundPlace = findAlongSeries(at, Math.min(index, countPoints(at) - 1), -1);
+      const foundPlace = findPlaceInSeries(at, Math.min(index, countPoints(at) - 1), -1);
       if (foundPlace) return foundPlace;
     }
     return undefined;
   }
 
   function findNextPlace(key: string, { datasetIndex, index }: PointPlace): PointPlace | undefined {
-    if (key === 'Home') return findAlongSeries(datasetIndex, 0, 1);
-    if (key === 'End') return findAlongSeries(datasetIndex, countPoints(datasetIndex) - 1, -1);
+    if (key === 'Home') return findPlaceInSeries(datasetIndex, 0, 1);
+    if (key === 'End') return findPlaceInSeries(datasetIndex, countPoints(datasetIndex) - 1, -1);
     const [on, over] = KEY_STEPS[key] ?? [0, 0];
     // One series has nothing above it and below.
     const step = datasets.length === 1 ? on + over : on;
-    if (step !== 0) return findAlongSeries(datasetIndex, index + step, step);
-    return over === 0 ? undefined : findAcrossSeries({ datasetIndex, index }, over);
+    if (step !== 0) return findPlaceInSeries(datasetIndex, index + step, step);
+    return over === 0 ? undefined : findPlaceInNextSeries({ datasetIndex, index }, over);
   }
 
   function handleKey(event: KeyboardEvent): void {

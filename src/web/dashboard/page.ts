@@ -143,8 +143,8 @@ export function buildItemPage(
     problemElement.replaceChildren();
     ageNote.textContent = '';
     grid.element.hidden = false;
-    const [missing] = listMissing(filters, values);
-    if (missing) return showFailureOnCards(TEXTS.required(missing.label));
+    const [missingFilter] = listMissing(filters, values);
+    if (missingFilter) return showFailureOnCards(TEXTS.required(missingFilter.label));
     const [wrong] = listBackwardsRanges(filters, values);
     if (wrong) return showFailureOnCards(TEXTS.backwards(wrong.label));
     for (const { widget } of grid.cards) widget.showWaiting();

@@ -157,7 +157,7 @@ export function buildWidget(
     labelButton(toggleButton, isShownAsTable ? TEXTS.showChart : TEXTS.showTable);
     if (chart.type === 'table' || isShownAsTable || obstacle) {
       const previousArrangement = table?.getArrangement();
-      const newTable = buildTable(data, name, chart, { isCut: truncated, choose: choosePoint });
+      const newTable = buildTable(data, name, chart, { isCut: truncated, onChoose: choosePoint });
       setBody(newTable.element);
       if (previousArrangement) newTable.applyArrangement(previousArrangement);
       table = newTable;

@@ -52,7 +52,8 @@ async function showDocs(): Promise<void> {
 
   function filterEntries(): void {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const { operation, entry } of entries) entry.hidden = !words.every((word) => operation.words.includes(word));
+    for (const { operation, entry } of entries)
+      entry.hidden = !words.every((word) => operation.searchText.includes(word));
     for (const group of nav.querySelectorAll('details')) {
       group.hidden = group.querySelector('li:not([hidden])') === null;
       group.open = words.length > 0 && !group.hidden;

@@ -32,7 +32,7 @@ export interface Operation {
   summary: string;
   tag: string;
   /** All words by which the operation can be found, in lower case. */
-  words: string;
+  searchText: string;
   object: OperationObject;
 }
 
@@ -45,10 +45,10 @@ const readOperations = (items: ApiDocument['paths'], isEvent: boolean): Operatio
   Object.entries(items).flatMap(([path, item]) =>
     Object.entries(item).map(([method, object]) => {
       const { operationId: id, summary, description = '', tags } = object;
-      const words = [method, path, summary, description, id, ...tags, object['x-permission'] ?? '']
+      const searchText = [method, path, summary, description, id, ...tags, object['x-permission'] ?? '']
         .join(' ')
         .toLowerCase();
-      return { id, method: method.toUpperCase(), path, isEvent, summary, tag: tags[0], words, object };
+      return { id, method: method.toUpperCase(), path, isEvent, summary, tag: tags[0], searchText, object };
     }),
   );
 

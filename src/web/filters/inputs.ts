@@ -177,9 +177,9 @@ export function createDateRangeControl({ slug, label, required }: ViewFilter, on
   }
 
   function markMissing(isMissing: boolean): void {
-    for (const { input, readValue: value } of [from, to]) {
+    for (const { input, readValue: readDate } of [from, to]) {
       const isInvalid =
-        isMissing || value() === undefined || isBackwardsRange({ from: from.readValue(), to: to.readValue() });
+        isMissing || readDate() === undefined || isBackwardsRange({ from: from.readValue(), to: to.readValue() });
       input.setAttribute('aria-invalid', String(isInvalid));
     }
   }

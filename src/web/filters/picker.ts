@@ -106,13 +106,13 @@ export function createPickerControl(
     pendingRequest.abort();
     pendingRequest = new AbortController();
     const { signal } = pendingRequest;
-    const wantedText = searchInput.value.trim();
+    const searchText = searchInput.value.trim();
     noteElement.textContent = TEXTS.loading;
     try {
-      const { options } = await requestOptions(wantedText, signal);
+      const { options } = await requestOptions(searchText, signal);
       for (const option of options) labels.set(String(option.value), option.label);
       list.setOptions(options, chosenValues);
-      const emptyText = wantedText === '' ? TEXTS.noOptions : TEXTS.noMatches;
+      const emptyText = searchText === '' ? TEXTS.noOptions : TEXTS.noMatches;
       noteElement.textContent =
         options.length === 0 ? emptyText : options.length >= list.limit ? TEXTS.moreOptions : '';
       showChosen();

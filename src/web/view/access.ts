@@ -34,14 +34,14 @@ export function createEmbedAccess(
 
   /** Reads the view that a token opens, and the time at which the token expires by this page's clock. */
   async function readView(candidateToken: string): Promise<{ view: TokenView; tokenEndsAt: number }> {
-    let time = Date.now();
+    let currentTime = Date.now();
     const view = await callApi<TokenView>(`${formatBase(candidateToken)}/info`, {
-      onServerTime: (serverTime) => (time = serverTime),
+      onServerTime: (serverTime) => (currentTime = serverTime),
     });
     const expiresAt = view.requires_auth || view.expires_at === null ? Number.NaN : Date.parse(view.expires_at);
     return {
       view,
-      tokenEndsAt: performance.now() + (Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt - time),
+      tokenEndsAt: performance.now() + (Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt - currentTime),
     };
   }
 

@@ -82,7 +82,7 @@ const makeKnowledgePath = (
 const makeSuggestionPath = (
   knowledgeKind: KnowledgeKind,
   path: string,
-  payload: () => Record<string, unknown>,
+  makePayload: () => Record<string, unknown>,
 ): AccessPath =>
   makeKnowledgePath(
     knowledgeKind,
@@ -90,7 +90,7 @@ const makeSuggestionPath = (
     `POST ${SUGGESTIONS_PATH}/${path}`,
     ['knowledge_reviews:generate'],
     async (_, id) => async (as) => {
-      const { env } = await createModel(makeProposal(payload()));
+      const { env } = await createModel(makeProposal(makePayload()));
       return as.post(`${SUGGESTIONS_PATH}/${path.replace('{id}', id)}`, { env });
     },
   );

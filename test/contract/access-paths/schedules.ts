@@ -17,7 +17,7 @@ type ScheduleTarget = Parameters<typeof createSchedule>[1];
 type RequestMaker = (company: Company, target: ScheduleTarget) => Promise<AccessTarget['ask']>;
 
 const makeRecipients = ({ owner }: Company) => ({ recipients: [{ user_id: owner.id }] });
-const at = async (company: Company, target: ScheduleTarget) =>
+const createSchedulePath = async (company: Company, target: ScheduleTarget) =>
   `${SCHEDULES_PATH}/${(await createSchedule(company.as, target, makeRecipients(company)))._id}`;
 
 /**
@@ -68,20 +68,20 @@ export const SCHEDULE_PATHS: AccessPath[] = [
     makePostRequest(SCHEDULES_PATH, makeScheduleInput(target, makeRecipients(company))),
   ),
   ...makeSchedulePaths('scheduled otherwise', 'PUT /v1/schedules/{id}', true, async (company, target) =>
-    makePutRequest(await at(company, target), { name: 'Every evening' }),
+    makePutRequest(await createSchedulePath(company, target), { name: 'Every evening' }),
   ),
   ...makeSchedulePaths('sent at once', 'POST /v1/schedules/{id}/run', true, async (company, target) =>
-    makeRunRequest(await at(company, target)),
+    makeRunRequest(await createSchedulePath(company, target)),
   ),
   // Who is denied to see it can still end it, and read what to end.
   ...makeSchedulePaths('its schedule', 'GET /v1/schedules/{id}', false, async (company, target) =>
-    makeGetRequest(await at(company, target)),
+    makeGetRequest(await createSchedulePath(company, target)),
   ),
   ...makeSchedulePaths('its schedule, paused', 'PUT /v1/schedules/{id}', false, async (company, target) =>
-    makePutRequest(await at(company, target), { status: 'paused' }),
+    makePutRequest(await createSchedulePath(company, target), { status: 'paused' }),
   ),
   ...makeSchedulePaths('its schedule, deleted', 'DELETE /v1/schedules/{id}', false, async (company, target) =>
-    makeDeleteRequest(await at(company, target)),
+    makeDeleteRequest(await createSchedulePath(company, target)),
   ),
   makeDashboardPath({
     resourceTitle: 'dashboard',
@@ -91,7 +91,7 @@ export const SCHEDULE_PATHS: AccessPath[] = [
     neededActions: ['dashboards:schedule'],
     closingActions: ['dashboards:schedule', 'dashboards:get'],
     async ask({ visualization, dashboard }, company) {
-      const path = await at(company, visualization);
+      const path = await createSchedulePath(company, visualization);
       return makePutRequest(path, { target_type: 'dashboard', target_id: dashboard._id });
     },
   }),

@@ -297,7 +297,7 @@ export const SHARING_PATHS: AccessPath[] = [
       ['group', 'group', async (company: Company) => (await createConsoleGroup(company))._id],
     ] as const
   ).map(
-    ([resourceTitle, member_type, made]): AccessPath => ({
+    ([resourceTitle, member_type, createMemberId]): AccessPath => ({
       resourceTitle,
       description: 'made a member of a context',
       routes: ['POST /api/v1/share-contexts/{id}/members'],
@@ -305,7 +305,7 @@ export const SHARING_PATHS: AccessPath[] = [
       closingActions: [`${resourceTitle}s:get`],
       async createTarget(company) {
         const { dashboard } = await createVisualizationOnDashboard(company);
-        const member_id = await made(company);
+        const member_id = await createMemberId(company);
         const path = `${CONTEXTS_PATH}/${(await createContext(company, dashboard._id)).id}/members`;
         return {
           arn: makeResourceArn(company, resourceTitle, member_id),

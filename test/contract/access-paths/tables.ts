@@ -1,5 +1,5 @@
 import { makeName } from '../../knowledge/support.ts';
-import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
 import type { Company } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
@@ -16,7 +16,7 @@ import { type AccessPath, type AccessTarget, makeResourceArn } from './access-pa
 
 export const createNumberTable = async ({ as }: Pick<Company, 'as'>): Promise<{ id: string; name: string }> => {
   const name = makeName('matrix').replace(' ', '_');
-  const id = await createTable(as, name, [column('n', 'integer')]);
+  const id = await createTable(as, name, [makeColumn('n', 'integer')]);
   await expectSuccess(createTableClient(as, id).insert([{ n: 41 }]));
   return { id, name };
 };

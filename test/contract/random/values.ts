@@ -106,7 +106,7 @@ export function generateValues(
 ): fc.Arbitrary<unknown> {
   const generateInner = (memberSchema: JsonSchema, of = name) =>
     generateValues(memberSchema, resolve, junkShare, of, depth + 1);
-  const right = (): fc.Arbitrary<unknown> => {
+  const generateValid = (): fc.Arbitrary<unknown> => {
     if (schema.$ref) return generateInner(resolve(schema.$ref));
     if ('const' in schema) return fc.constant(schema.const);
     if (schema.enum) return fc.constantFrom(...schema.enum);
@@ -119,7 +119,10 @@ export function generateValues(
     const types = [schema.type ?? 'any'].flat();
     return fc.oneof(...types.map((type) => generateOfType(type, schema, generateInner, name, depth)));
   };
-  return fc.oneof({ weight: Math.round(1 / junkShare), arbitrary: right() }, { weight: 1, arbitrary: JUNK_VALUE });
+  return fc.oneof(
+    { weight: Math.round(1 / junkShare), arbitrary: generateValid() },
+    { weight: 1, arbitrary: JUNK_VALUE },
+  );
 }
 
 type InnerGenerator = (memberSchema: JsonSchema, name?: string) => fc.Arbitrary<unknown>;

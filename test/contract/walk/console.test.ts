@@ -8,7 +8,7 @@ import { createSalesTable, postVisualization } from '../../visualizations/suppor
 import { type Step, walkRoutes } from '../walk.ts';
 import { SECOND_FACTOR_STEPS, SESSION_STEPS, SIGN_IN_STEPS } from './sign-in.ts';
 
-const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
+const storeIdAs = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
 
 /** An environment without a console URL: links in mails lead to the API itself. */
 const NO_CONSOLE = { CONSOLE_URL: BASE_URL };
@@ -17,7 +17,7 @@ const USER_STEPS: Step[] = [
   {
     route: 'POST /v1/groups',
     json: () => ({ name: 'Analysts', slug: 'analysts', description: 'They look at figures.' }),
-    getStoredValues: id('group'),
+    getStoredValues: storeIdAs('group'),
   },
   { route: 'GET /v1/groups', query: () => ({ per_page: '1' }) },
   { route: 'GET /v1/groups/{id}', params: { id: 'group' } },
@@ -25,7 +25,7 @@ const USER_STEPS: Step[] = [
   {
     route: 'POST /v1/users/invite',
     json: ({ group }) => ({ email: 'bruno@acme.test', group_ids: [group] }),
-    getStoredValues: id('user'),
+    getStoredValues: storeIdAs('user'),
     strangerStatus: 'never',
   },
   {
@@ -82,7 +82,7 @@ const PERMISSION_STEPS: Step[] = [
       target: { company_id, service_name: 'users' },
       actions: ['read'],
     }),
-    getStoredValues: id('permission'),
+    getStoredValues: storeIdAs('permission'),
     strangerStatus: 'never',
   },
   { route: 'GET /v1/permissions' },
@@ -103,7 +103,7 @@ const PERMISSION_STEPS: Step[] = [
       description: 'Reads the tables of sales.',
       document: { version: '2024-01-01', statements: [makeAllow('managed-tables:list', 'managed-tables:data-read')] },
     }),
-    getStoredValues: id('policy'),
+    getStoredValues: storeIdAs('policy'),
   },
   { route: 'GET /v1/policies', query: () => ({ per_page: '3' }) },
   { route: 'GET /v1/policies/actions' },
@@ -150,7 +150,7 @@ const MACHINE_STEPS: Step[] = [
   {
     route: 'POST /v1/service-accounts',
     json: () => ({ name: 'Nightly load', description: 'Loads the sales of the day.' }),
-    getStoredValues: id('robot'),
+    getStoredValues: storeIdAs('robot'),
   },
   { route: 'GET /v1/service-accounts', query: () => ({ per_page: '1' }) },
   { route: 'GET /v1/service-accounts/{id}', params: { id: 'robot' } },
@@ -163,7 +163,7 @@ const MACHINE_STEPS: Step[] = [
     route: 'POST /v1/service-accounts/{id}/keys',
     params: { id: 'robot' },
     json: () => ({ description: 'On the server that loads.' }),
-    getStoredValues: id('key'),
+    getStoredValues: storeIdAs('key'),
   },
   { route: 'GET /v1/service-accounts/{id}/keys', params: { id: 'robot' } },
   { route: 'DELETE /v1/service-accounts/{id}/keys/{key_id}', params: { id: 'robot', key_id: 'key' } },
@@ -198,7 +198,7 @@ const DASHBOARD_STEPS: Step[] = [
       chart: { type: 'bar', x: 'region', y: ['amount'] },
       parameters: [{ slug: 'regions', label: 'Regions', kind: 'multi_select' }],
     }),
-    getStoredValues: id('visualization'),
+    getStoredValues: storeIdAs('visualization'),
     strangerStatus: 'never',
   },
   {
@@ -259,7 +259,7 @@ const DASHBOARD_STEPS: Step[] = [
       recipients: [{ user_id: owner.id }],
       condition: { visualization_id: visualization, column: 'amount', op: 'gt', value: 100 },
     }),
-    getStoredValues: id('schedule'),
+    getStoredValues: storeIdAs('schedule'),
   },
   { route: 'GET /v1/schedules' },
   { route: 'GET /v1/schedules/{id}', params: { id: 'schedule' } },
@@ -270,7 +270,7 @@ const DASHBOARD_STEPS: Step[] = [
   {
     route: 'POST /v1/viz-api-endpoints',
     json: ({ visualization }) => ({ name: 'Sales', slug: 'sales-by-region', visualization_id: visualization }),
-    getStoredValues: id('endpoint'),
+    getStoredValues: storeIdAs('endpoint'),
   },
   { route: 'GET /v1/viz-api-endpoints' },
   { route: 'GET /v1/viz-api-endpoints/{id}', params: { id: 'endpoint' } },
@@ -293,7 +293,7 @@ const WEBHOOK_STEPS: Step[] = [
   {
     route: 'POST /v1/webhook-endpoints',
     json: () => ({ url: HOOK_URL, description: 'Ours', event_types: ['company.updated', 'audit.records'] }),
-    getStoredValues: id('hook'),
+    getStoredValues: storeIdAs('hook'),
     strangerStatus: 'never',
   },
   { route: 'GET /v1/webhook-endpoints' },

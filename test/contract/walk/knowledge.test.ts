@@ -1,14 +1,14 @@
 import { makeConceptCandidate, makeConceptsAnswer } from '../../knowledge/jobs.ts';
 import { createModel, makeProposal } from '../../knowledge/model.ts';
 import { createConcept, KNOWLEDGE_PATH } from '../../knowledge/support.ts';
-import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import type { ScriptStep as Answered } from '../../support/ai-server.ts';
 import { createProvisionedCompany } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { createTestQueue } from '../../uploads/support.ts';
 import { type Step, type WalkState, walkRoutes } from '../walk.ts';
 
-const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
+const storeIdAs = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
 
 /** A queue that holds its jobs, so that the walk always finds them unprocessed. */
 const queue = createTestQueue();
@@ -18,13 +18,18 @@ const setModelAnswer = (modelAnswer: Answered) => async () => {
   model = await createModel(modelAnswer);
 };
 
-const resource = (
+const makeResourceSteps = (
   plural: string,
   idName: string,
-  body: (storedValues: WalkState['storedValues']) => object,
+  makeBody: (storedValues: WalkState['storedValues']) => object,
   changes: object,
 ): Step[] => [
-  { route: `POST ${KNOWLEDGE_PATH}${plural}`, json: body, getStoredValues: id(idName), strangerStatus: 'never' },
+  {
+    route: `POST ${KNOWLEDGE_PATH}${plural}`,
+    json: makeBody,
+    getStoredValues: storeIdAs(idName),
+    strangerStatus: 'never',
+  },
   { route: `GET ${KNOWLEDGE_PATH}${plural}` },
   { route: `GET ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: idName } },
   { route: `PATCH ${KNOWLEDGE_PATH}${plural}/{id}`, params: { id: idName }, json: () => changes },
@@ -35,7 +40,7 @@ const makeProposalStep = (path: string, params: Record<string, string>, payload:
   params,
   prepareStep: setModelAnswer(makeProposal(payload as Record<string, unknown>)),
   env: makeEnv,
-  getStoredValues: id(idName),
+  getStoredValues: storeIdAs(idName),
 });
 const concept = { id: 'concept' };
 const JOB_PARAMS = { id: 'job' };
@@ -48,7 +53,7 @@ const RESOURCE_STEPS: Step[] = [
       business_domains: [{ key: 'sales', name: 'Sales', description: 'Orders and what they bring in.' }],
     }),
   },
-  ...resource(
+  ...makeResourceSteps(
     '/concepts',
     'concept',
     () => ({
@@ -59,7 +64,7 @@ const RESOURCE_STEPS: Step[] = [
     }),
     { tags: ['finance'] },
   ),
-  ...resource(
+  ...makeResourceSteps(
     '/semantic',
     'item',
     ({ concept }) => ({
@@ -95,7 +100,7 @@ const RESOURCE_STEPS: Step[] = [
       question: 'How much did we sell in each city?',
       query: { metrics: ['Sold'], dimensions: ['City'] },
     }),
-    getStoredValues: id('question'),
+    getStoredValues: storeIdAs('question'),
   },
   { route: `GET ${KNOWLEDGE_PATH}/verified-questions` },
   { route: `GET ${KNOWLEDGE_PATH}/verified-questions/{id}`, params: { id: 'question' } },
@@ -126,7 +131,7 @@ const RESOURCE_STEPS: Step[] = [
   },
   { route: `GET ${KNOWLEDGE_PATH}/questions` },
   { route: `POST ${KNOWLEDGE_PATH}/questions/{id}/accept`, params: { id: 'asked' } },
-  ...resource(
+  ...makeResourceSteps(
     '/ontology/nodes',
     'node',
     () => ({ name: 'Customer', description: 'Who buys.', node_type: 'role', aliases: ['Cliente'] }),
@@ -135,9 +140,9 @@ const RESOURCE_STEPS: Step[] = [
   {
     route: `POST ${KNOWLEDGE_PATH}/ontology/nodes`,
     json: () => ({ name: 'Order', description: 'What was bought.' }),
-    getStoredValues: id('order'),
+    getStoredValues: storeIdAs('order'),
   },
-  ...resource(
+  ...makeResourceSteps(
     '/ontology/relations',
     'relation',
     ({ node, order }) => ({
@@ -206,7 +211,7 @@ const JOB_STEPS: Step[] = [
     prepareStep: setModelAnswer(makeConceptsAnswer(makeConceptCandidate('Churn'))),
     env: makeEnv,
     json: () => ({ business_domains: ['sales'], text: 'Churn is when a customer stops buying.' }),
-    getStoredValues: id('job'),
+    getStoredValues: storeIdAs('job'),
     strangerStatus: 'never',
   },
   { route: `GET ${KNOWLEDGE_PATH}/concepts/generation/jobs/{id}`, params: JOB_PARAMS },
@@ -218,7 +223,7 @@ const JOB_STEPS: Step[] = [
     },
     env: makeEnv,
     json: ({ connection }) => ({ connection_id: connection }),
-    getStoredValues: id('ontologyJob'),
+    getStoredValues: storeIdAs('ontologyJob'),
     strangerStatus: 'never',
   },
   { route: `GET ${KNOWLEDGE_PATH}/ontology/generation/jobs/{id}`, params: { id: 'ontologyJob' } },
@@ -246,7 +251,7 @@ walkRoutes(
   'knowledge',
   async () => {
     const company = await createProvisionedCompany({ slug: 'acme' });
-    const ordersTableId = await createTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
+    const ordersTableId = await createTable(company.as, 'orders', [makeColumn('total', 'decimal'), makeColumn('city')]);
     const rows = [
       { total: 120.5, city: 'Recife' },
       { total: 80, city: 'Olinda' },

@@ -1,4 +1,4 @@
-import { column, createTable } from '../../managed-tables/support.ts';
+import { createTable, makeColumn } from '../../managed-tables/support.ts';
 import { createProvisionedCompany } from '../../support/companies.ts';
 import { walkRoutes } from '../walk.ts';
 
@@ -7,7 +7,7 @@ walkRoutes(
   'mcp',
   async () => {
     const company = await createProvisionedCompany({ slug: 'acme' });
-    await createTable(company.as, 'orders', [column('total', 'decimal'), column('city')]);
+    await createTable(company.as, 'orders', [makeColumn('total', 'decimal'), makeColumn('city')]);
     return { company };
   },
   [

@@ -6,7 +6,7 @@ import { createSignedCaller, expectSuccess, makeAllow } from '../../support/sign
 import { createSalesTable, makeParameter, postVisualization } from '../../visualizations/support.ts';
 import { type Step, walkRoutes } from '../walk.ts';
 
-const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });
+const storeIdAs = (name: string) => (body: { id: string }) => ({ [name]: body.id });
 const account = { id: 'account' };
 const SERVICE_ACCOUNT_PARAMS = { id: 'robot' };
 const group = { id: 'group' };
@@ -80,7 +80,7 @@ const STEPS: Step[] = [
   {
     route: 'POST /accounts',
     json: () => ({ name: 'Lisbon', metadata: { region: 'eu' } }),
-    getStoredValues: id('account'),
+    getStoredValues: storeIdAs('account'),
   },
   { route: 'GET /accounts', query: () => ({ quantity: '10', order_by: 'name' }) },
   { route: 'GET /accounts/{id}', params: account },
@@ -88,7 +88,7 @@ const STEPS: Step[] = [
   {
     route: 'POST /service-accounts',
     json: ({ account }) => ({ name: 'Nightly import', account_id: account }),
-    getStoredValues: id('robot'),
+    getStoredValues: storeIdAs('robot'),
     strangerStatus: 'never',
   },
   { route: 'GET /service-accounts', query: ({ account }) => ({ account_id: account as string }) },
@@ -98,7 +98,7 @@ const STEPS: Step[] = [
     route: 'POST /service-accounts/{id}/keys',
     params: SERVICE_ACCOUNT_PARAMS,
     json: () => ({ description: 'The import server.' }),
-    getStoredValues: id('key'),
+    getStoredValues: storeIdAs('key'),
   },
   { route: 'GET /service-accounts/{id}/keys', params: SERVICE_ACCOUNT_PARAMS },
   { route: 'DELETE /service-accounts/{id}/keys/{key_id}', params: { ...SERVICE_ACCOUNT_PARAMS, key_id: 'key' } },
@@ -106,7 +106,7 @@ const STEPS: Step[] = [
   {
     route: 'POST /users',
     json: () => ({ email: 'ana@acme.test', password: 'quiet-harbour-lantern' }),
-    getStoredValues: id('user'),
+    getStoredValues: storeIdAs('user'),
   },
   { route: 'GET /users', query: () => ({ order_by: 'email' }) },
   { route: 'GET /users/{id}', params: user },
@@ -114,7 +114,7 @@ const STEPS: Step[] = [
   {
     route: 'POST /groups',
     json: () => ({ name: 'Analysts', description: 'They look at figures.' }),
-    getStoredValues: id('group'),
+    getStoredValues: storeIdAs('group'),
   },
   { route: 'GET /groups', query: () => ({ order_by: 'name' }) },
   { route: 'GET /groups/{id}', params: group },
@@ -126,7 +126,7 @@ const STEPS: Step[] = [
     prepareStep: async ({ storedValues, company }) => {
       storedValues.main = company.accountId;
     },
-    getStoredValues: id('binding'),
+    getStoredValues: storeIdAs('binding'),
   },
   { route: 'GET /groups/{id}/bindings', params: group },
   { route: 'DELETE /groups/{id}/bindings/{binding_id}', params: { ...group, binding_id: 'binding' } },

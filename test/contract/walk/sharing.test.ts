@@ -2,14 +2,14 @@ import { expect, vi } from 'vitest';
 import { decodePicture, PICTURES } from '../../formats/image/pictures.ts';
 import { createSchedule, readUnsubscribeLink, runScheduleNow } from '../../schedules/support.ts';
 import { createShareContext, makeDashboardGrant, readPortalCode, signInOutsider } from '../../share-portal/support.ts';
-import { createSalesDashboard, createSalesTable, policy } from '../../shares/support.ts';
+import { createSalesDashboard, createSalesTable, makePolicy } from '../../shares/support.ts';
 import { createCaller } from '../../support/api.ts';
 import { createProvisionedCompany } from '../../support/companies.ts';
 import { listMailsTo, readLink, readNewestMail } from '../../support/mail.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { type Step, walkRoutes } from '../walk.ts';
 
-const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });
+const storeIdAs = (name: string) => (body: { id: string }) => ({ [name]: body.id });
 const OUTSIDER_EMAIL = 'carla@customer.test';
 const context = { id: 'context' };
 const dashboard = { id: 'dashboard' };
@@ -22,7 +22,7 @@ const CONTEXT_STEPS: Step[] = [
     route: 'POST /api/v1/share-contexts',
     json: ({ dashboard }) => ({
       name: 'Northern customers',
-      grants: [makeDashboardGrant(dashboard as string, [policy('regions', 'selectable', ['north', 'south'])])],
+      grants: [makeDashboardGrant(dashboard as string, [makePolicy('regions', 'selectable', ['north', 'south'])])],
     }),
     getStoredValues: ({ id: contextId, slug }) => ({ context: contextId, contextSlug: slug }),
     strangerStatus: 'never',
@@ -34,14 +34,14 @@ const CONTEXT_STEPS: Step[] = [
     route: 'PUT /api/v1/share-contexts/{id}/grants',
     params: context,
     json: ({ dashboard }) => ({
-      grants: [makeDashboardGrant(dashboard as string, [policy('regions', 'selectable', ['north', 'east'])])],
+      grants: [makeDashboardGrant(dashboard as string, [makePolicy('regions', 'selectable', ['north', 'east'])])],
     }),
   },
   {
     route: 'POST /api/v1/share-contexts/{id}/members',
     params: context,
     json: () => ({ member_type: 'external_email', email: OUTSIDER_EMAIL }),
-    getStoredValues: id('member'),
+    getStoredValues: storeIdAs('member'),
   },
   { route: 'GET /api/v1/share-contexts/{id}/members', params: context },
 ];
@@ -55,7 +55,7 @@ const SHARE_STEPS: Step[] = [
     json: () => ({
       name: 'For the board',
       share_type: 'link',
-      share_filter_policies: [policy('regions', 'selectable', ['north', 'south'])],
+      share_filter_policies: [makePolicy('regions', 'selectable', ['north', 'south'])],
     }),
     getStoredValues: ({ id: share, token }) => ({ share, token }),
   },

@@ -74,9 +74,9 @@ describe('the records read from a CSV', () => {
   });
 
   it('are refused with more fields than a table can have', () => {
-    const line = (count: number) => encoder.encode(`a\n${','.repeat(count - 1)}\n`);
+    const makeLine = (count: number) => encoder.encode(`a\n${','.repeat(count - 1)}\n`);
     const scanBytes = (bytes: Uint8Array) => scanRecords(bytes, 0, true, COMMA_DIALECT, 1, fields, () => {});
-    expect(scanBytes(line(MAX_FIELDS)).nextLine).toBe(3);
-    expect(() => scanBytes(line(MAX_FIELDS + 1))).toThrow(new TooManyFields(2));
+    expect(scanBytes(makeLine(MAX_FIELDS)).nextLine).toBe(3);
+    expect(() => scanBytes(makeLine(MAX_FIELDS + 1))).toThrow(new TooManyFields(2));
   });
 });

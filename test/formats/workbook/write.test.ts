@@ -43,7 +43,7 @@ describe('a written workbook', () => {
     ]);
   });
 
-  it('has styles as strict readers ask for: filled fills, and formats that refer to what there is', () => {
+  it('has the styles that strict readers require: the two standard fills, and references to existing entries only', () => {
     const styles = writePart('xl/styles.xml', ['a']);
     const lists = Object.fromEntries(
       listChildElements(styles).map((list) => [list.localName, listChildElements(list)]),

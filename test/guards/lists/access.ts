@@ -124,7 +124,7 @@ export const ACCESS_GUARDS = [
     {
       text: "if (isWriteStatement(sql)) refuseOutsideBatch(statement, 'What is rehearsed is written by `commit`.');",
       without: '',
-      title: 'is refused outside of a commit',
+      title: 'is refused without `commit`',
     },
     {
       text: "if (batch.length < statements.length) throw new Error('What is rehearsed is prepared within the rehearsal.');",

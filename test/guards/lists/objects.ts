@@ -73,7 +73,7 @@ export const OBJECT_GUARDS = [
       without: 'false as boolean && lastMovedKey ? { lower: getKeyAfter(lastMovedKey)',
     },
     { text: 'if (!left) {', without: 'if (true as boolean) {', title: 'only a part of a day' },
-    { text: '(isUrgent && upper.at > now)', without: 'false', title: 'full of today' },
+    { text: '(needsSpace && upper.at > now)', without: 'false', title: 'full of today' },
   ]),
   ...makeGuards('src/logs/day-tables.ts', FORMER_TABLE_TESTS, [
     { text: 'at < formerEnd', without: 'false' },
@@ -83,7 +83,7 @@ export const OBJECT_GUARDS = [
     { text: 'INSERT OR IGNORE INTO ${ensureTable(', without: 'INSERT INTO ${ensureTable(' },
   ]),
   ...makeGuards('src/logs/view-counts.ts', VIEW_TESTS, [
-    { text: 'compareKeys(toLogKey(event), mark) <= 0', without: 'false' },
+    { text: 'compareKeys(toLogKey(event), viewsCursor) <= 0', without: 'false' },
     { text: "!hasRecord(sql, 'share', event)", without: 'true' },
     { text: ' || occurredAt < since' },
     { text: ' WHERE NOT EXISTS (SELECT 1 FROM views_counted)' },
@@ -159,9 +159,9 @@ export const OBJECT_GUARDS = [
   ]),
   ...makeGuards('src/objects/idempotency-keys.ts', IDEMPOTENCY_TESTS, [
     { text: "if (!digests.includes(keyRow.digest)) return { state: 'reused' };" },
-    { text: "if (until === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };" },
-    { text: 'until > now && keyRow.request_id', without: 'keyRow.request_id' },
-    { text: 'if (until > now && keyRow.request_id !== requestId)', without: 'if (false)' },
+    { text: "if (inUseUntil === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };" },
+    { text: 'inUseUntil > now && keyRow.request_id', without: 'keyRow.request_id' },
+    { text: 'if (inUseUntil > now && keyRow.request_id !== requestId)', without: 'if (false)' },
     { text: ' && this.#sql.databaseSize < this.#roomBytes' },
     { text: 'if (day >= getDay(now) - 1) continue;' },
     { text: ' - 1) continue;', without: ') continue;' },

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { describe, expect, it, vi } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
-import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import { BASE_URL, callApi } from '../../support/api.ts';
 import { createProvisionedCompany } from '../../support/companies.ts';
 import { readRecords } from '../../support/log.ts';
@@ -137,20 +137,20 @@ describe('POST /mcp', () => {
 
   it('refuses pages of origins that are not allowed, including the request’s own host', async () => {
     const env = { ALLOWED_ORIGINS: 'https://console.test', PUBLIC_URL: 'https://api.example.com' };
-    const from = (origin: string, variables: Record<string, string> = env) =>
+    const callFrom = (origin: string, variables: Record<string, string> = env) =>
       callApi('POST', '/mcp', {
         headers: { authorization: `Bearer ${company.token}`, accept: 'application/json, text/event-stream', origin },
         json: { jsonrpc: '2.0', id: 1, method: 'ping' },
         env: variables,
       });
     for (const origin of ['https://console.test', 'https://api.example.com']) {
-      expect((await from(origin)).status).toBe(200);
+      expect((await callFrom(origin)).status).toBe(200);
     }
     for (const origin of ['https://evil.test', 'null', 'https://api.test', 'https://console.test.evil.test']) {
-      const { status, body } = await from(origin);
+      const { status, body } = await callFrom(origin);
       expect([origin, status, body.error]).toEqual([origin, 403, 'FORBIDDEN']);
     }
-    expect((await from('https://evil.test', { ALLOWED_ORIGINS: '*', DEVELOPMENT: 'true' })).status).toBe(200);
+    expect((await callFrom('https://evil.test', { ALLOWED_ORIGINS: '*', DEVELOPMENT: 'true' })).status).toBe(200);
   });
 
   it.each(['2025-03-26', '1999-01-01', ''])('refuses an unsupported version in the header: %j', async (version) => {
@@ -243,7 +243,7 @@ describe('POST /mcp', () => {
     const otherAgent = createAgent(`Bearer ${other.token}`);
     const first = await owner.ask('initialize', makeInitialize('2025-11-25'));
     expect(first.headers.get('mcp-session-id')).toBeNull();
-    await createTable(company.as, 'of_the_owner', [column('name')]);
+    await createTable(company.as, 'of_the_owner', [makeColumn('name')]);
     const { body } = await otherAgent.ask(
       'tools/call',
       { name: 'list_tables', arguments: {} },
@@ -258,7 +258,7 @@ describe('the result of a tool', () => {
     new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value)).length;
 
   it('has at most 102,400 bytes of text and of structured content, and says where it was cut', async () => {
-    const id = await createTable(company.as, 'long', [column('name'), column('more')]);
+    const id = await createTable(company.as, 'long', [makeColumn('name'), makeColumn('more')]);
     const rows = Array.from({ length: 900 }, (_, index) => ({ name: `é${index}`.padEnd(100, 'é'), more: 'x' }));
     await expectSuccess(createTableClient(company.as, id).insert(rows));
     const { body, text, data } = await owner.tool('query_rows', { table_id: id, per_page: 900 });
@@ -275,7 +275,7 @@ describe('the result of a tool', () => {
   });
 
   it('keeps all rows if cutting long texts is enough', async () => {
-    const id = await createTable(company.as, 'texts', [column('name')]);
+    const id = await createTable(company.as, 'texts', [makeColumn('name')]);
     await expectSuccess(createTableClient(company.as, id).insert([{ name: '😀'.repeat(100_000) }, { name: 'short' }]));
     const { data, body } = await owner.tool('query_rows', { table_id: id });
     expect(data.records.map(({ name }: { name: string }) => name)).toEqual([`${'😀'.repeat(1000)}…`, 'short']);
@@ -340,7 +340,7 @@ describe('a caller of /mcp', () => {
   });
 
   it('is counted and audited once per call, with the action and the resource of the tool', async () => {
-    const id = await createTable(company.as, 'recorded', [column('name')]);
+    const id = await createTable(company.as, 'recorded', [makeColumn('name')]);
     const answer = await owner.tool('describe_table', { table_id: id });
     const record = await waitForRecord(answer.headers);
     expect(record).toMatchObject({

@@ -4,7 +4,7 @@ import { beforeAll, expect, inject, it } from 'vitest';
 import { AGENT_TOOLS } from '../../../src/app.ts';
 import { createItemMaker } from '../../knowledge/metrics/support.ts';
 import { createConcept } from '../../knowledge/support.ts';
-import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import { createSalesDashboard } from '../../shares/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { expectSuccess } from '../../support/signed.ts';
@@ -31,7 +31,7 @@ let agents: Agent[];
 async function createCompanyData(word: string): Promise<CompanyData> {
   const company = await createProvisionedCompany();
   const sales = await createSalesTable(company);
-  const notes = await createTable(company.as, `notes_${word}`, [column('region'), column('text')]);
+  const notes = await createTable(company.as, `notes_${word}`, [makeColumn('region'), makeColumn('text')]);
   await expectSuccess(createTableClient(company.as, notes).insert([{ region: word, text: `about ${word}` }]));
   const { dashboard, rows } = await createSalesDashboard(company, { name: word });
   const concept = await createConcept(company.as, { name: word, description: word, status: 'active' });

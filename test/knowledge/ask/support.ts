@@ -1,4 +1,4 @@
-import { column, createTable } from '../../managed-tables/support.ts';
+import { createTable, makeColumn } from '../../managed-tables/support.ts';
 import type { ApiResponse, Caller } from '../../support/api.ts';
 import type { Company } from '../../support/companies.ts';
 import { createItemMaker, insertRows } from '../metrics/support.ts';
@@ -14,10 +14,10 @@ export async function createOrders(company: Company) {
     () => concept,
   );
   const table = await createTable(as, 'orders', [
-    column('total', 'decimal'),
-    column('city'),
-    column('status'),
-    column('day', 'date'),
+    makeColumn('total', 'decimal'),
+    makeColumn('city'),
+    makeColumn('status'),
+    makeColumn('day', 'date'),
   ]);
   await insertRows(as, table, [
     { total: 100, city: 'Recife', status: 'paid', day: '2024-01-05' },

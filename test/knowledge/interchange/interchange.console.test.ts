@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import { type Company, createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { sendDuringRace } from '../../support/race.ts';
@@ -16,12 +16,12 @@ const YAML_TYPE = 'application/yaml';
 
 /** Creates tables, with the same names in every company. */
 async function createTables({ as }: Company): Promise<void> {
-  const customers = await createTable(as, 'customers', [column('city')]);
+  const customers = await createTable(as, 'customers', [makeColumn('city')]);
   const orders = await createTable(as, 'orders', [
-    column('total', 'decimal'),
-    column('state'),
-    column('day', 'date'),
-    column('customer_id'),
+    makeColumn('total', 'decimal'),
+    makeColumn('state'),
+    makeColumn('day', 'date'),
+    makeColumn('customer_id'),
   ]);
   const [anna, bruno] = await insertRows(as, customers, [{ city: 'Recife' }, { city: "L'Aquila" }]);
   await expectSuccess(
@@ -511,12 +511,12 @@ describe('POST /import of a glossary', () => {
 describe('POST /import of a document', () => {
   const makeDocument = (value: unknown) =>
     importDocument(company.as, JSON_TYPE, JSON.stringify(value, null, 1), '?dry_run=true');
-  const text = (name: string, extraFields: object = {}) => ({ name, description: 'What it is.', ...extraFields });
+  const makeItem = (name: string, extraFields: object = {}) => ({ name, description: 'What it is.', ...extraFields });
 
   it('reports problems in the language of the caller', async () => {
     const circularItems = [
-      text('A', { kind: 'metric', depends_on_metrics: ['B'] }),
-      text('B', { kind: 'metric', depends_on_metrics: ['A'] }),
+      makeItem('A', { kind: 'metric', depends_on_metrics: ['B'] }),
+      makeItem('B', { kind: 'metric', depends_on_metrics: ['A'] }),
     ];
     const importInSpanish = async (type: string, body: string) => {
       const { errors } = await expectSuccess(
@@ -527,8 +527,8 @@ describe('POST /import of a document', () => {
       );
       return errors.map(({ message }: { message: string }) => message);
     };
-    const nodes = [text('N', { node_type: 'class', source_concepts: ['Nobody'] })];
-    const concepts = [text('Twice'), text('Twice')];
+    const nodes = [makeItem('N', { node_type: 'class', source_concepts: ['Nobody'] })];
+    const concepts = [makeItem('Twice'), makeItem('Twice')];
     const json = JSON.stringify({ zz: 1, concepts, semantic: circularItems, nodes });
     expect((await importInSpanish(JSON_TYPE, json)).toSorted()).toEqual([
       'A: forma parte de un círculo de referencias o se refiere a uno',
@@ -551,9 +551,9 @@ describe('POST /import of a document', () => {
     const { suggestions, errors } = await expectSuccess(
       makeDocument({
         semantic: [
-          text('A', { kind: 'metric', source_concepts: ['Nobody'], depends_on_metrics: ['Revenue', 'Profit'] }),
-          text('B', { kind: 'metric', colour: 'red' }),
-          text('C', { kind: 'metric' }),
+          makeItem('A', { kind: 'metric', source_concepts: ['Nobody'], depends_on_metrics: ['Revenue', 'Profit'] }),
+          makeItem('B', { kind: 'metric', colour: 'red' }),
+          makeItem('C', { kind: 'metric' }),
         ],
         things: [],
         nodes: { a: 1 },
@@ -572,18 +572,18 @@ describe('POST /import of a document', () => {
   });
 
   it('refuses items with circular references, and items that refer to such items', async () => {
-    const metric = (name: string, ...on: string[]) =>
-      text(name, { kind: 'metric', source_concepts: ['Sale'], depends_on_metrics: on });
+    const makeMetric = (name: string, ...on: string[]) =>
+      makeItem(name, { kind: 'metric', source_concepts: ['Sale'], depends_on_metrics: on });
     const makeNode = (name: string, parent: string) =>
-      text(name, { parent_node: { node_type: 'class', name: parent } });
+      makeItem(name, { parent_node: { node_type: 'class', name: parent } });
     const { suggestions, errors } = await expectSuccess(
       makeDocument({
         semantic: [
-          metric('X', 'Y'),
-          metric('Y', 'Z'),
-          metric('Z', 'X'),
-          metric('On X', 'X'),
-          metric('Fine', 'Revenue'),
+          makeMetric('X', 'Y'),
+          makeMetric('Y', 'Z'),
+          makeMetric('Z', 'X'),
+          makeMetric('On X', 'X'),
+          makeMetric('Fine', 'Revenue'),
         ],
         nodes: [makeNode('Egg', 'Hen'), makeNode('Hen', 'Egg'), makeNode('Self', 'Self')],
       }),
@@ -597,7 +597,7 @@ describe('POST /import of a document', () => {
 
   it('makes suggestions that are accepted only after the suggestions that they refer to', async () => {
     const other = await createProvisionedCompany();
-    const value = { concepts: [text('Base')], nodes: [text('Leaf', { source_concepts: ['Base'] })] };
+    const value = { concepts: [makeItem('Base')], nodes: [makeItem('Leaf', { source_concepts: ['Base'] })] };
     await expectSuccess(importDocument(other.as, JSON_TYPE, JSON.stringify(value)));
     const { records } = await expectSuccess(other.as.get(`${KNOWLEDGE_PATH}/suggestions`));
     const findId = (name: string) =>
@@ -617,7 +617,9 @@ describe('POST /import of a document', () => {
 
   it('accepts 5,000 items, and no more', async () => {
     const other = await createProvisionedCompany();
-    const concepts = Array.from({ length: 5_000 }, (_, index) => text(`Term ${index}`, { aliases: ['a'.repeat(50)] }));
+    const concepts = Array.from({ length: 5_000 }, (_, index) =>
+      makeItem(`Term ${index}`, { aliases: ['a'.repeat(50)] }),
+    );
     const { suggestions, errors } = await expectSuccess(
       importDocument(other.as, JSON_TYPE, JSON.stringify({ concepts })),
     );
@@ -626,7 +628,7 @@ describe('POST /import of a document', () => {
     const tooManyAnswer = await importDocument(
       other.as,
       JSON_TYPE,
-      JSON.stringify({ concepts: [...concepts, text('One more')] }),
+      JSON.stringify({ concepts: [...concepts, makeItem('One more')] }),
     );
     expect(readStatusAndCode(tooManyAnswer)).toEqual([422, 'IMPORT_UNREADABLE']);
   });

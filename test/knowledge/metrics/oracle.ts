@@ -178,11 +178,12 @@ export class Oracle {
     ): ((values: Map<string, OracleValue>) => OracleValue) => {
       if (formula.kind === 'metric') return this.#prepare(query, formula.metric, filters, aggregateKey, groups);
       if (formula.kind === 'operation') {
-        const [left, right] = [
+        const [computeLeft, computeRight] = [
           prepareFormula(formula.left, `${aggregateKey}l`),
           prepareFormula(formula.right, `${aggregateKey}r`),
         ];
-        return (values) => calculate(formula.operator, left(values) as number | null, right(values) as number | null);
+        return (values) =>
+          calculate(formula.operator, computeLeft(values) as number | null, computeRight(values) as number | null);
       }
       this.#aggregate(query, metric, formula.aggregate, filters, aggregateKey, groups);
       const isCount = formula.aggregate.name.startsWith('count');

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { parseMetric } from '../../../src/modules/knowledge/metrics/definition.ts';
 import { type Table, TextBudget } from '../../../src/modules/knowledge/metrics/expression.ts';
-import { column, createTable, createTableClient } from '../../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { runBeforeNextStatement } from '../../support/tunnel.ts';
@@ -20,19 +20,19 @@ const company = await createProvisionedCompany();
 const ownerCaller = company.as;
 const concept = await createConcept(ownerCaller);
 tables.customers = await createTable(ownerCaller, 'customers', [
-  column('name'),
-  column('city'),
-  column('code', 'integer'),
+  makeColumn('name'),
+  makeColumn('city'),
+  makeColumn('code', 'integer'),
 ]);
 tables.orders = await createTable(ownerCaller, 'orders', [
-  column('customer_id'),
-  column('total', 'decimal'),
-  column('status'),
-  column('day', 'date'),
-  column('at', 'datetime'),
-  column('gift', 'boolean'),
+  makeColumn('customer_id'),
+  makeColumn('total', 'decimal'),
+  makeColumn('status'),
+  makeColumn('day', 'date'),
+  makeColumn('at', 'datetime'),
+  makeColumn('gift', 'boolean'),
 ]);
-tables.refunds = await createTable(ownerCaller, 'refunds', [column('order_id'), column('amount', 'decimal')]);
+tables.refunds = await createTable(ownerCaller, 'refunds', [makeColumn('order_id'), makeColumn('amount', 'decimal')]);
 const [ana, bia, rio] = (await insertRows(ownerCaller, tables.customers, [
   { name: 'Ana', city: 'Recife', code: 1 },
   { name: 'Bia', city: 'Olinda', code: 2 },
@@ -267,7 +267,7 @@ describe('a metric query', () => {
 });
 
 it('a metric query returns nothing of a denied table that took the name of an allowed one meanwhile', async () => {
-  const swappedColumns = [column('swapped', 'integer')];
+  const swappedColumns = [makeColumn('swapped', 'integer')];
   const [open, secret] = [
     await createTable(ownerCaller, 'swap_open', swappedColumns),
     await createTable(ownerCaller, 'swap_secret', swappedColumns),
@@ -293,9 +293,9 @@ it('a metric query returns nothing of a denied table that took the name of an al
 
 it('a metric with the aggregation last or first sums the rows of the last or first date of each group', async () => {
   const stockTable = await createTable(ownerCaller, 'stock', [
-    column('shop'),
-    column('day', 'date'),
-    column('pieces', 'integer'),
+    makeColumn('shop'),
+    makeColumn('day', 'date'),
+    makeColumn('pieces', 'integer'),
   ]);
   await insertRows(ownerCaller, stockTable, [
     { shop: 'a', day: '2024-01-01', pieces: 5 },
@@ -378,7 +378,7 @@ describe('an item of a metric query', () => {
     await metric('Half', { formula: '{{Revenue}} +' });
     await expectUnknownItem({ metrics: ['Half'] }, 'Half');
     const other = await createProvisionedCompany();
-    await createTable(other.as, 'orders', [column('total', 'decimal')]);
+    await createTable(other.as, 'orders', [makeColumn('total', 'decimal')]);
     const { status, body } = await queryMetrics(other.as, { metrics: [items.revenue] });
     expect([status, body.error]).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
   });
@@ -518,13 +518,17 @@ describe('the relations of a metric query', () => {
   const createRelatedTables = async (
     name: string,
     relation: string[],
-    extraColumns: ReturnType<typeof column>[] = [],
+    extraColumns: ReturnType<typeof makeColumn>[] = [],
   ) => {
     const oneTable = `${name}_one`;
-    const id = await createTable(ownerCaller, oneTable, [column('label'), column('key', 'integer'), ...extraColumns]);
+    const id = await createTable(ownerCaller, oneTable, [
+      makeColumn('label'),
+      makeColumn('key', 'integer'),
+      ...extraColumns,
+    ]);
     const manyTable = await createTable(ownerCaller, `${name}_many`, [
-      column('one_key', 'integer'),
-      column('other_key', 'integer'),
+      makeColumn('one_key', 'integer'),
+      makeColumn('other_key', 'integer'),
     ]);
     const owner = await mapping(`${name} joins`, { mapped_relations: relation });
     await metric(`${name} rows`, { formula: 'count(*)', mapped_tables: [`${name}_many`] });

@@ -6,9 +6,9 @@ export const queryMetrics = (as: Caller, json: Record<string, unknown>): Promise
   as.post(`${KNOWLEDGE_PATH}/semantic/query`, { json });
 
 /** Creates functions that make active semantic items, each by its kind and name, all from one concept. */
-export function createItemMaker(as: () => Caller, concept: () => string) {
+export function createItemMaker(getCaller: () => Caller, getConceptId: () => string) {
   const createItemOfKind = (kind: string) => (name: string, fields: Record<string, unknown>) =>
-    createItem(as(), { kind, name, status: 'active', source_concept_ids: [concept()], ...fields });
+    createItem(getCaller(), { kind, name, status: 'active', source_concept_ids: [getConceptId()], ...fields });
   return {
     metric: createItemOfKind('metric'),
     dimension: createItemOfKind('dimension'),

@@ -323,8 +323,8 @@ it.each(Object.entries(QUESTIONS))(
       text: `SET search_path TO public; ${sql}`,
       rowMode: 'array',
     });
-    const last = Array.isArray(expectedRows) ? expectedRows.at(-1) : expectedRows;
-    const right = toPlainRows(last.rows);
+    const lastRow = Array.isArray(expectedRows) ? expectedRows.at(-1) : expectedRows;
+    const right = toPlainRows(lastRow.rows);
     expect(right.length).toBeGreaterThan(0);
     expect(right[0]?.at(-1)).not.toBeNull();
     expect(toPlainRows(rows.slice(0, limit))).toEqual(right);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../../src/platform/job-messages.ts';
-import { column, createTableClient } from '../../managed-tables/support.ts';
+import { createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { runSql, selectRow, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
@@ -41,9 +41,9 @@ describe('a verified question', () => {
   it('is stale while its table lacks a column, and once it is deleted', async () => {
     const { id, table } = await createQuestion(ownerCaller);
     const routes = createTableClient(ownerCaller, table.id);
-    await routes.put({ columns: [{ ...column('c', 'integer'), previous_name: 'a' }, column('b')] });
+    await routes.put({ columns: [{ ...makeColumn('c', 'integer'), previous_name: 'a' }, makeColumn('b')] });
     await expect.poll(() => readState(id)).toEqual(['stale', expect.any(String)]);
-    await routes.put({ columns: [{ ...column('a', 'integer'), previous_name: 'c' }, column('b')] });
+    await routes.put({ columns: [{ ...makeColumn('a', 'integer'), previous_name: 'c' }, makeColumn('b')] });
     await expectState(id, 'verified');
     await routes.delete();
     await expect.poll(() => readState(id)).toEqual(['stale', expect.any(String)]);

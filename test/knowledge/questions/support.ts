@@ -1,4 +1,4 @@
-import { column, createTable } from '../../managed-tables/support.ts';
+import { createTable, makeColumn } from '../../managed-tables/support.ts';
 import type { Caller } from '../../support/api.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { createConcept, createItem, KNOWLEDGE_PATH, makeName } from '../support.ts';
@@ -10,7 +10,7 @@ let tableCount = 0;
 /** Creates a table of numbers, an active metric that sums them, and input for a question that the metric answers. */
 export async function createSumMetric(as: Caller) {
   const name = `summed_${++tableCount}`;
-  const id = await createTable(as, name, [column('a', 'integer'), column('b')]);
+  const id = await createTable(as, name, [makeColumn('a', 'integer'), makeColumn('b')]);
   const metric = makeName('Sum');
   const item = await createItem(as, {
     kind: 'metric',

@@ -286,7 +286,7 @@ describe('the dialect of a CSV file', () => {
     }
   });
 
-  test('has the delimiter of its head where quotes that are ordinary characters there enclose lines far down', () => {
+  test('keeps the delimiter of its head although quotes, ordinary characters in the head, enclose lines far down', () => {
     const head = Array.from({ length: 450 }, (_, index) => `${index},cano 3" pvc,0.5\n`).join('');
     const bytes = encodeFile(`id,produto,valor\n${head}450,"um\nb, c, d","dois\ntres"\n`);
     expect(readRows(bytes).at(-1)).toEqual(['450', 'um\nb, c, d', 'dois\ntres']);

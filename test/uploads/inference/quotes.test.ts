@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { encodeFile, formatRows, inferBytes, inferText, readRefusal, readRows } from './reading.ts';
 
 const inferQuote = (text: string) => inferText(text).schema.dialect.quote;
-const makeLines = (count: number, line: (index: number) => string): string =>
-  Array.from({ length: count }, (_, index) => `${line(index)}\n`).join('');
+const makeLines = (count: number, makeLine: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => `${makeLine(index)}\n`).join('');
 
 /** Rows of a table with a key and a text, more than the part that decides the dialect. */
 const manyRows = makeLines(30_000, (index) => `${index}\ttexto sem aspas ${index}`);

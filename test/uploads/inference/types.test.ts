@@ -218,19 +218,16 @@ describe('the inferred type of a CSV column', () => {
     ['date', '2024-01-31', '2024-01-31T10:00:00Z', 'datetime'],
     ['integer', '5', '7', 'integer'],
     ['text', '"5"', '7', 'text'],
-  ] as const)(
-    'that a Parquet file calls %s, with %s, is beside a CSV with %s of the type %s',
-    (type, told, plain, expected) => {
-      const inferenceState = beginInference({
-        fileName: 'a.parquet',
-        records: { names: ['v'], types: [type], encoding: 'utf-8' },
-      });
-      const states = [
-        inferFromBlock(inferenceState, encodeFile(`${told}\n`), true),
-        readFile(encodeFile(`v\n${plain}\n`)),
-      ];
-      for (const files of [states, states.toReversed()])
-        expect(formatColumns(finishInference(files))).toBe(`v:${expected}`);
-    },
-  );
+  ] as const)('beside a Parquet column of the type %s with %s, for %s, is %s', (type, told, plain, expected) => {
+    const inferenceState = beginInference({
+      fileName: 'a.parquet',
+      records: { names: ['v'], types: [type], encoding: 'utf-8' },
+    });
+    const states = [
+      inferFromBlock(inferenceState, encodeFile(`${told}\n`), true),
+      readFile(encodeFile(`v\n${plain}\n`)),
+    ];
+    for (const files of [states, states.toReversed()])
+      expect(formatColumns(finishInference(files))).toBe(`v:${expected}`);
+  });
 });

@@ -60,20 +60,20 @@ function changeRecords(book: Uint8Array, change: (records: Uint8Array) => Uint8A
 function makeSharedTexts(texts: string[], maxBytes: number): number[][] {
   const records: number[][] = [[...toFourBytes(texts.length), ...toFourBytes(texts.length)]];
   let record = records[0] as number[];
-  const next = (...first: number[]) => {
+  const beginRecord = (...first: number[]) => {
     record = first;
     records.push(record);
   };
   for (const [index, text] of texts.entries()) {
     const isWide = /[^\0-\xff]/.test(text) || index % 2 === 1 ? 1 : 0;
-    if (record.length + 5 > maxBytes) next();
+    if (record.length + 5 > maxBytes) beginRecord();
     record.push(...toTwoBytes(text.length), 8 | isWide, ...toTwoBytes(1));
     for (let at = 0; at < text.length; at++) {
-      if (record.length + 1 + isWide > maxBytes) next(isWide);
+      if (record.length + 1 + isWide > maxBytes) beginRecord(isWide);
       record.push(...(isWide ? toTwoBytes(text.charCodeAt(at)) : [text.charCodeAt(at)]));
     }
     for (const byte of [1, 0, 2, 0]) {
-      if (record.length + 1 > maxBytes) next();
+      if (record.length + 1 > maxBytes) beginRecord();
       record.push(byte);
     }
   }

@@ -66,7 +66,7 @@ const toColumnLetters = (column: number): string =>
 
 const column = fc.oneof(fc.nat(5), fc.nat(16_383), fc.constant(16_383));
 const row = fc.oneof(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 1_048_576 }));
-const arbitrarySpan = <T>(end: fc.Arbitrary<T>) => fc.tuple(end, end);
+const makeSpanArbitrary = <T>(end: fc.Arbitrary<T>) => fc.tuple(end, end);
 
 /** Generates merged cells that lie apart, in one place, or anywhere. */
 const arbitraryMerges = fc.oneof(
@@ -76,7 +76,7 @@ const arbitraryMerges = fc.oneof(
     .integer({ min: 1, max: 400 })
     .map((count) => Array.from({ length: count }, (_, n) => `${toColumnLetters(n)}2:${toColumnLetters(n)}1048576`)),
   fc.array(
-    fc.tuple(arbitrarySpan(column), arbitrarySpan(row)).map(([[a, b], [c, d]]) => {
+    fc.tuple(makeSpanArbitrary(column), makeSpanArbitrary(row)).map(([[a, b], [c, d]]) => {
       const [left, right, top, bottom] = [Math.min(a, b), Math.max(a, b), Math.min(c, d), Math.max(c, d)];
       return `${toColumnLetters(left)}${top}:${toColumnLetters(right)}${bottom}`;
     }),
@@ -171,7 +171,7 @@ describe('the cost of reading a BIFF workbook', () => {
   const arbitraryColumn = fc.nat(255);
   const line = fc.oneof(fc.nat(70), fc.nat(65_535));
   const arbitraryArea = fc
-    .tuple(arbitrarySpan(line), arbitrarySpan(arbitraryColumn))
+    .tuple(makeSpanArbitrary(line), makeSpanArbitrary(arbitraryColumn))
     .map(([rows, columns]) => [...rows.toSorted((a, b) => a - b), ...columns.toSorted((a, b) => a - b)])
     .map((ends) => ends as [number, number, number, number]);
   const arbitraryAreas = fc.oneof(

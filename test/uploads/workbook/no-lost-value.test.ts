@@ -69,7 +69,7 @@ const sheet: fc.Arbitrary<GeneratedSheet> = fc
     let serialNumber = 0;
     const rows: Cell[][] = [];
     const merges: MergedArea[] = [];
-    const line = (cells: Cell[]) => rows.push([...Array<Cell>(left).fill(null), ...cells]);
+    const addLine = (cells: Cell[]) => rows.push([...Array<Cell>(left).fill(null), ...cells]);
     const addMerge = (top: number, bottom: number, from: number, to: number) => {
       const area = { top, bottom, left: left + from, right: left + to };
       const isOverlapping = merges.some(
@@ -83,7 +83,7 @@ const sheet: fc.Arbitrary<GeneratedSheet> = fc
       merges.push(area);
     };
     for (const count of titles) {
-      line(Array.from({ length: Math.min(count, width) }, () => `Título ${++serialNumber}`));
+      addLine(Array.from({ length: Math.min(count, width) }, () => `Título ${++serialNumber}`));
       if (count === 1) addMerge(rows.length - 1, rows.length - 1, 0, width - 1);
     }
     const names = Array.from({ length: width }, (_, n) => (unnamed.includes(n) ? null : `n${++serialNumber}`));
@@ -94,24 +94,24 @@ const sheet: fc.Arbitrary<GeneratedSheet> = fc
       );
       addMerge(rows.length, rows.length + 1, 0, 0);
       addMerge(rows.length, rows.length, 1, width - 1);
-      line(group);
-      line([null, ...names.slice(1)]);
+      addLine(group);
+      addLine([null, ...names.slice(1)]);
     } else if (header === 'shared' && width > 2) {
       addMerge(rows.length, rows.length, 1, 2);
-      line(names.with(2, null));
-    } else if (header !== 'none') line(names);
+      addLine(names.with(2, null));
+    } else if (header !== 'none') addLine(names);
     const start = rows.length;
     for (const [index, cells] of body.entries()) {
-      if (gaps.includes(index)) line([]);
-      line(cells.slice(0, width).map((kind, column) => makeCell(kind ?? (kinds[column] as number), ++serialNumber)));
+      if (gaps.includes(index)) addLine([]);
+      addLine(cells.slice(0, width).map((kind, column) => makeCell(kind ?? (kinds[column] as number), ++serialNumber)));
     }
     for (const [row, column, down, across] of areas) {
       const top = start + row;
       if (top + down < rows.length && column + across < width) addMerge(top, top + down, column, column + across);
     }
     for (const isApart of notes) {
-      if (isApart) line([]);
-      line([`Fonte ${++serialNumber} x`]);
+      if (isApart) addLine([]);
+      addLine([`Fonte ${++serialNumber} x`]);
     }
     // What a merged cell covers holds nothing.
     for (const { top, bottom, left: from, right } of merges)

@@ -567,7 +567,7 @@ describe('merged cells of a workbook', () => {
     }
   });
 
-  it('make no rows of rows without a value of their own, such as the second row of a record two rows high', async () => {
+  it('add no row for a row without a value of its own, such as the second row of a record two rows high', async () => {
     const rows = {
       1: { A: 'Nome', B: 'Cidade', C: 'Total' },
       2: { A: 'Ana', B: 'Natal', C: 1 },
@@ -648,11 +648,11 @@ describe('merged cells of a workbook', () => {
           '</mergeCells>',
           `${Array.from({ length: count }, (_, n) => `<mergeCell ref="${makeReference(n + 100)}"/>`).join('')}</mergeCells>`,
         );
-      const besideEachOther = (row: number) => `E${row}:F${row}`;
-      const belowEachOther = (row: number) => `E${2 * row}:E${2 * row + 1}`;
-      expect(await convertSheet(makeMany(251_000, besideEachOther))).toBe(MERGED_CSV);
-      expect(await convertSheet(makeMany(249_000, belowEachOther))).toBe(MERGED_CSV);
-      await expect(convertSheet(makeMany(251_000, belowEachOther))).rejects.toMatchObject({
+      const formatSideBySide = (row: number) => `E${row}:F${row}`;
+      const formatStacked = (row: number) => `E${2 * row}:E${2 * row + 1}`;
+      expect(await convertSheet(makeMany(251_000, formatSideBySide))).toBe(MERGED_CSV);
+      expect(await convertSheet(makeMany(249_000, formatStacked))).toBe(MERGED_CSV);
+      await expect(convertSheet(makeMany(251_000, formatStacked))).rejects.toMatchObject({
         error: { code: 'WORKBOOK_TOO_LARGE' },
       });
     });

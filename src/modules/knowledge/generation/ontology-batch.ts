@@ -64,8 +64,8 @@ const ANSWER_SHAPE = z.object({
 const modelAnswer = z.object({ nodes: z.array(z.unknown()).default([]), relations: z.array(z.unknown()).default([]) });
 
 /**
- * Asks the model for the nodes and relations of one chunk of the catalogue and one of the concepts. The chunks alternate, so that
- * the batches of a job read all of both.
+ * Asks the model for nodes and relations, given one chunk of the catalogue and one of the concepts. Each batch of a job takes the
+ * next chunk of both.
  */
 export async function proposeOntology({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const { source } = job.input;

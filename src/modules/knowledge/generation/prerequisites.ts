@@ -11,12 +11,12 @@ import { ACCEPTED_FILE_TYPES, makePrerequisiteFailure } from './failures.ts';
 export async function checkConceptPrerequisites(ctx: CompanyContext) {
   const businessDomains = await getBusinessDomains(ctx);
   const aiConfigured = isAiConfigured(ctx);
-  const missing = [
+  const missingParts = [
     ...(aiConfigured ? [] : ['ai_provider']),
     ...(businessDomains.length > 0 ? [] : ['business_domains']),
   ];
   const acceptedFileTypes = [...ACCEPTED_FILE_TYPES];
-  return { ready: missing.length === 0, aiConfigured, businessDomains, acceptedFileTypes, missing };
+  return { ready: missingParts.length === 0, aiConfigured, businessDomains, acceptedFileTypes, missing: missingParts };
 }
 
 /** Returns the prerequisites of generating an ontology, and the names of the missing ones. */
@@ -29,12 +29,12 @@ export async function checkOntologyPrerequisites(ctx: CompanyContext) {
       : [{ connection_id: connectionId, name: 'Managed database', table_count: tableCount }];
   const entityHintCount = await countResources(ctx, 'concept', 'entity_hint');
   const aiConfigured = isAiConfigured(ctx);
-  const missing = [
+  const missingParts = [
     ...(aiConfigured ? [] : ['ai_provider']),
     ...(entityHintCount > 0 ? [] : ['entity_hint_concepts']),
     ...(connections.length > 0 ? [] : ['connection']),
   ];
-  return { ready: missing.length === 0, aiConfigured, connections, entityHintCount, missing };
+  return { ready: missingParts.length === 0, aiConfigured, connections, entityHintCount, missing: missingParts };
 }
 
 /** Returns the business domains of these keys; without keys, all of the company's domains. */

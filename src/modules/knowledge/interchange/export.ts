@@ -57,13 +57,13 @@ async function readActiveResources(ctx: PrincipalContext, maxBytes: number): Pro
   const semanticDenials = { ...targets.semantic, ids: [...targets.semantic.ids, ...hiddenIds] };
   const listDenials = { ...targets, concept: findListDenials(ctx.actor, 'concept'), semantic: semanticDenials };
   const activeResources: ActiveResource[] = [];
-  let bytes = 0;
+  let exportedBytes = 0;
   for (let afterId = ''; ; ) {
     const filter = { afterId, denialsByType: listDenials };
     const batch = await selectActiveResources(ctx.db, ctx.actor.companyId, filter, EXPORT_BATCH_SIZE);
     activeResources.push(...batch);
-    bytes += JSON.stringify(batch).length;
-    if (bytes > maxBytes) throw exportTooLarge(maxBytes);
+    exportedBytes += JSON.stringify(batch).length;
+    if (exportedBytes > maxBytes) throw exportTooLarge(maxBytes);
     if (batch.length < EXPORT_BATCH_SIZE) return activeResources;
     afterId = batch.at(-1)?.id as string;
   }

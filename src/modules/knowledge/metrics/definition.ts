@@ -92,11 +92,11 @@ export function parseMetric(
   const formula = item.formula === null ? null : parseExpression(item.formula, { tables, getMetricType });
   const aggregatedFormula = parseAggregated(item, tables, formula);
   if (aggregatedFormula.type === 'interval') throw new ExpressionError('it is a length of time: extract its epoch');
-  const [own = []] = [whole, ...others].filter((tableGroup) => tableGroup.length > 0);
+  const [ownTables = []] = [whole, ...others].filter((tableGroup) => tableGroup.length > 0);
   return {
     formula: aggregatedFormula,
     filters: parseFilters(item, tables),
-    tables: own,
+    tables: ownTables,
     semiAdditive: parseSemiAdditive(item, tables),
   };
 }

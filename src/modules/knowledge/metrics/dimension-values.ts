@@ -10,9 +10,9 @@ import { readQueryItems } from './resolve.ts';
 import { makeEqualValuesSql, makeSampleSql, makeSimilarValuesSql, type ValuesSql } from './values.ts';
 
 /** The limits of a statement that samples values, which reads few rows. */
-const SAMPLE_LIMITS: UserSqlLimits = { rows: 100, bytes: 64 * 1024, milliseconds: 500 };
+const SAMPLE_LIMITS: UserSqlLimits = { maxRows: 100, maxBytes: 64 * 1024, milliseconds: 500 };
 /** The limits of a statement that looks up values, which reads all rows. */
-const LOOKUP_LIMITS: UserSqlLimits = { rows: 200, bytes: 256 * 1024, milliseconds: 3_000 };
+const LOOKUP_LIMITS: UserSqlLimits = { maxRows: 200, maxBytes: 256 * 1024, milliseconds: 3_000 };
 /** The maximum number of values that are looked up at once. */
 const MAX_LOOKUP_VALUES = 50;
 /** The maximum number of similar values that are suggested for a missing value. */
@@ -111,7 +111,7 @@ export async function checkValues(
     textFilters.map(({ filter: { dimension, operator, values } }) =>
       operator === 'contains' || operator === 'starts_with'
         ? makeSimilarValuesSql(model, dimension, operator, values[0] as string, 1)
-        : makeEqualValuesSql(model, dimension, values, LOOKUP_LIMITS.rows),
+        : makeEqualValuesSql(model, dimension, values, LOOKUP_LIMITS.maxRows),
     ),
     LOOKUP_LIMITS,
   );
@@ -140,8 +140,10 @@ export async function checkValues(
 /** Returns the value itself, or else the only one that differs in case alone. */
 function findMatchingValue(existingValues: readonly string[], value: string): string | undefined {
   if (existingValues.includes(value)) return value;
-  const [one, other] = existingValues.filter((existingValue) => existingValue.toLowerCase() === value.toLowerCase());
-  return other === undefined ? one : undefined;
+  const [firstMatch, secondMatch] = existingValues.filter(
+    (existingValue) => existingValue.toLowerCase() === value.toLowerCase(),
+  );
+  return secondMatch === undefined ? firstMatch : undefined;
 }
 
 async function describeMissingValues(

@@ -130,11 +130,11 @@ class Parser extends OperatorParser {
     const computeType = AGGREGATES.get(name);
     if (computeType) return this.#parseAggregate(name, computeType);
     if (name === 'extract') return this.#parseExtract();
-    const signature = FUNCTIONS.get(name);
-    if (!signature) throw new ExpressionError(`the function "${name.slice(0, 70)}" is not supported`);
+    const makeCall = FUNCTIONS.get(name);
+    if (!makeCall) throw new ExpressionError(`the function "${name.slice(0, 70)}" is not supported`);
     const values = this.skipSign(')') ? [] : this.parseList();
     try {
-      return signature(values);
+      return makeCall(values);
     } catch (error) {
       throw error instanceof ExpressionError ? new ExpressionError(`${name}: ${error.message}`) : error;
     }

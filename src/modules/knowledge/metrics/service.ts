@@ -51,7 +51,7 @@ async function runStatement(
 ): Promise<UserSqlResult> {
   const database = await openReadonlyDatabase(ctx);
   try {
-    return await runUserSql(database, statement, { ...STANDARD_LIMITS, rows: rowCount });
+    return await runUserSql(database, statement, { ...STANDARD_LIMITS, maxRows: rowCount });
   } finally {
     // The answer need not wait for it.
     ctx.defer(database.close());

@@ -11,7 +11,7 @@ export const questionText = makeTextSchema(1000).meta({ examples: ['What did cus
 const ACCENT_PATTERN = /[\u0300-\u036f]/g;
 
 /** Tells whether punctuation makes a difference: within numbers, a sign before a number, and percent. */
-const isSignificantMark = (punctuation: string, previousText: string, followingText: string): boolean =>
+const isSignificantPunctuation = (punctuation: string, previousText: string, followingText: string): boolean =>
   punctuation === '%' ||
   (/\d/.test(followingText) && (/\d/.test(previousText) || (/[-−]/.test(punctuation) && !/\p{L}/u.test(previousText))));
 
@@ -22,7 +22,9 @@ export const makeQuestionKey = (question: string): string =>
     .replaceAll(ACCENT_PATTERN, '')
     .toLowerCase()
     .replaceAll(/\p{P}/gu, (punctuation, at: number, text: string) =>
-      isSignificantMark(punctuation, text.charAt(at - 1), text.charAt(at + punctuation.length)) ? punctuation : ' ',
+      isSignificantPunctuation(punctuation, text.charAt(at - 1), text.charAt(at + punctuation.length))
+        ? punctuation
+        : ' ',
     )
     .trim()
     .replaceAll(/\s+/gu, ' ')

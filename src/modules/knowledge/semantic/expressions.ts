@@ -13,7 +13,7 @@ import { listMetricNames, replaceMetricsByNumbers } from '../metrics/tokens.ts';
 import type { SemanticItem } from './item.ts';
 
 /** The limits of compiling: only planning takes time, nothing is run and no row is sent. */
-const COMPILE_LIMITS = { rows: 0, bytes: 64 * 1024, milliseconds: 3_000 };
+const COMPILE_LIMITS = { maxRows: 0, maxBytes: 64 * 1024, milliseconds: 3_000 };
 
 /** An expression in SQL that a user or a model wrote. */
 interface Expression {

@@ -110,17 +110,17 @@ export async function acceptSuggestions(
 ): Promise<{ acceptedSuggestions: AcceptedSuggestion[]; failedAcceptances: FailedAcceptance[] }> {
   const rows = await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids);
   const suggestionsById = new Map(rows.map((row) => [row.id, row]));
-  const accepted: AcceptedSuggestion[] = [];
+  const acceptedSuggestions: AcceptedSuggestion[] = [];
   const failedAcceptances: FailedAcceptance[] = [];
   const orderedIds = sortByReferences(new Set(ids), suggestionsById);
   for (const [index, id] of orderedIds.entries()) {
     try {
       // The route asks about all; one of them may be denied.
       requireAction(ctx.actor, 'knowledge_reviews:review', id);
-      accepted.push(await acceptSuggestion(ctx, id));
+      acceptedSuggestions.push(await acceptSuggestion(ctx, id));
     } catch (error) {
       if (error instanceof Failure) failedAcceptances.push({ id, failure: error });
-      else if (accepted.length === 0) throw error;
+      else if (acceptedSuggestions.length === 0) throw error;
       else {
         // The caller must learn what was accepted before.
         logError('acceptance_interrupted', error, { suggestion_id: id });
@@ -131,7 +131,7 @@ export async function acceptSuggestions(
       }
     }
   }
-  return { acceptedSuggestions: accepted, failedAcceptances };
+  return { acceptedSuggestions, failedAcceptances };
 }
 
 export async function rejectSuggestion(
@@ -176,7 +176,7 @@ function sortByReferences(
     const neededIds = suggestion
       ? listSuggestedReferences(suggestion.payload).flatMap((reference) => reference.ids)
       : [];
-    for (const neededId of neededIds) if (ids.has(neededId)) addIdWithReferences(neededId);
+    for (const referencedId of neededIds) if (ids.has(referencedId)) addIdWithReferences(referencedId);
     orderedIds.add(id);
   };
   for (const id of ids) addIdWithReferences(id);

@@ -174,7 +174,7 @@ export function replaceTexts(
     return text ? [{ column, ...text }] : [];
   });
   const fields = Object.entries(getTableColumns(table));
-  const findField = (column: SQLiteColumn) => fields.find(([, each]) => each === column)?.[0] as string;
+  const findField = (column: SQLiteColumn) => fields.find(([, fieldColumn]) => fieldColumn === column)?.[0] as string;
   return db
     .update(table)
     .set(Object.fromEntries(changedColumns.map(({ column, after }) => [findField(column), sql`${after}`])))

@@ -124,7 +124,10 @@ function narrowToAgreedForms(formMasks: number[], candidateForms: number[]): num
   return formMasks.map((formMask) => narrowFormsUnlessEmpty(formMask, agreed));
 }
 
-/** Narrows a file's forms to those shared with every file that has one of them: `12,5` is then read as `1.234,5` is. */
+/**
+ * Narrows a file's forms to those in which every other file that has one of them can be read, too: beside a file with
+ * `1.234,5`, the comma of `12,5` is a decimal comma.
+ */
 function narrowToSharedForms(formMask: number, _file: number, formMasks: number[]): number {
   const relatedForms = formMasks.filter((otherMask) => (otherMask & formMask) !== 0);
   return narrowFormsUnlessEmpty(

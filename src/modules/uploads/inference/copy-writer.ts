@@ -24,7 +24,7 @@ export interface WrittenColumn {
 }
 
 /** A callback for a value that does not fit its column, with the line on which its record starts. */
-export type OnMisfit = (column: WrittenColumn, line: number, value: () => string) => void;
+export type OnMisfit = (column: WrittenColumn, line: number, readValue: () => string) => void;
 
 /** Writes the records of a file as rows for COPY. Values that need no conversion are copied as bytes. */
 export class CopyWriter {

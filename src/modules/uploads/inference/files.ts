@@ -119,9 +119,9 @@ export function matchFields(file: FileWithHeaderDecision, firstFile: FileWithHea
   if (extraName !== undefined) throw makeHeaderError(extraName);
   if ((file.header === null) !== (firstFile.header === null)) throw makeHeaderError(file.names[0] as string);
   const fieldIndexes = firstFile.names.map((name) => {
-    const place = file.names.indexOf(name);
-    if (place < 0) throw makeHeaderError(name);
-    return place;
+    const nameIndex = file.names.indexOf(name);
+    if (nameIndex < 0) throw makeHeaderError(name);
+    return nameIndex;
   });
   const header = file.header ?? [];
   const firstHeader = firstFile.header ?? [];
@@ -133,9 +133,9 @@ export function matchFields(file: FileWithHeaderDecision, firstFile: FileWithHea
       countCells(firstHeader, cell) !== countCells(header, cell)
     )
       continue;
-    const place = header.indexOf(cell);
-    fieldIndexes[fieldIndexes.indexOf(place)] = fieldIndexes[index] as number;
-    fieldIndexes[index] = place;
+    const cellIndex = header.indexOf(cell);
+    fieldIndexes[fieldIndexes.indexOf(cellIndex)] = fieldIndexes[index] as number;
+    fieldIndexes[index] = cellIndex;
   }
   return fieldIndexes;
 }

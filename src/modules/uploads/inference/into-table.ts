@@ -63,8 +63,8 @@ export function matchTable(
 }
 
 /**
- * Tells whether a header that is a column's name is rather another column's display name, as that column has no header of its
- * own name: then the file is like the one that the table was made from.
+ * Tells whether a header that equals one column's name is meant as the display name of another, which has no header of its own
+ * name: so it is in a file like the one from which the table was made.
  */
 const isHeaderOfAnother = (
   table: TableColumnDefinition[],

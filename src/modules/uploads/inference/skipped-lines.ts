@@ -1,4 +1,4 @@
-import type { SheetTitle } from '../../../formats/csv/sniff.ts';
+import type { TitleRow } from '../../../formats/csv/sniff.ts';
 import type { Decode } from '../../../formats/text/decode.ts';
 import { readRows } from '../../../formats/workbook/first-rows.ts';
 import { shorten } from '../../../kernel/text.ts';
@@ -25,8 +25,8 @@ export function readLinesBefore(bytes: Uint8Array, end: number, decode: Decode, 
 }
 
 /** Converts the rows above a sheet's table to skipped lines. */
-export const toSkippedLines = (bytes: Uint8Array, titles: SheetTitle[], decode: Decode): SkippedLine[] =>
-  titles
+export const toSkippedLines = (bytes: Uint8Array, titleRows: TitleRow[], decode: Decode): SkippedLine[] =>
+  titleRows
     .slice(0, MAX_SHOWN_LINES)
     .map(({ line, start, end }) => ({ line, text: readLineText(bytes, start, end, decode, true) }));
 

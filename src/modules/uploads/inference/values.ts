@@ -10,7 +10,7 @@ export function makeConversion(
   formats: Pick<ColumnFormats, 'decimal' | 'date'>,
   zone: ZoneEdges | null = null,
 ): Conversion {
-  return { type, decimal: parseForm(formats.decimal), date: parseForm(formats.date), zone };
+  return { type, decimalForms: parseForm(formats.decimal), dateForms: parseForm(formats.date), zone };
 }
 
 const encoder = new TextEncoder();

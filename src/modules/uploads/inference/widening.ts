@@ -54,9 +54,9 @@ export function checkValues(
     return { name: String(index), type, nullable: true, source, inferredType, hasNulls: true };
   });
   const plan = { ...planLoad(file, columns), mode: 'convert' as const, columns };
-  const chunk = convertNextChunk(plan, position, block, isLast, ({ name }, line, value) => {
+  const chunk = convertNextChunk(plan, position, block, isLast, ({ name }, line, readValue) => {
     const { doubt, type } = triedTypes[Number(name)] as (typeof triedTypes)[number];
-    doubt.misfits[type] ??= { file: file.fileName, line, value: cutValue(value()) };
+    doubt.misfits[type] ??= { file: file.fileName, line, value: cutValue(readValue()) };
   });
   return { doubts: checkedCandidates, position: chunk.nextPosition, wants: chunk.minBlockBytes };
 }
