@@ -68,6 +68,20 @@ describe('a request under an idempotency key', () => {
     expect((await expectSuccess(admin.get(`/users/${id}`))).is_active).toBe(true);
   });
 
+  it('is executed once with a body that its handler reads by itself', async () => {
+    const key = makeKey();
+    const concept = { name: makeName(), type: 'entity_hint', description: 'Who reads.' };
+    const importDocument = () =>
+      company.as.post(
+        '/api/v1/domain-knowledge/import',
+        makeKeyedRequest(key, { format: 'data-console-knowledge/1', concepts: [concept] }),
+      );
+    const firstAnswer = await importDocument();
+    expect([firstAnswer.status, firstAnswer.body.errors]).toEqual([200, []]);
+    const repeatedAnswer = await importDocument();
+    expect([repeatedAnswer.body, isReplay(repeatedAnswer)]).toEqual([firstAnswer.body, true]);
+  });
+
   it('is replayed to another key of the same principal, and executed anew for another principal', async () => {
     const [key, name] = [makeKey(), makeName()];
     const serviceAccount = await createAllowedAccount(company, makeAllow('groups:*'));

@@ -191,6 +191,12 @@ describe('a body all of whose members are optional', () => {
     expect(status).toBeLessThan(500);
   };
 
+  it('is defined by routes such as the acceptance of a suggestion', () => {
+    expect(OPTIONAL_BODY_ROUTES.map(([route]) => route)).toContain(
+      'POST /api/v1/domain-knowledge/suggestions/{id}/accept',
+    );
+  });
+
   it.each(OPTIONAL_BODY_ROUTES)('may be left out: %s', async (_route, surface, { method, path }) => {
     const caller: Caller = surface.credential === 'signature' ? createSignedCaller(company.apiKey) : company.as;
     expectBodyAccepted(await caller[method](path.replaceAll(/\{\w+\}/g, UNKNOWN_ID)));

@@ -59,12 +59,12 @@ async function readGroupAndPolicy(ctx: PrincipalContext, groupId: string, policy
   const { companyId } = ctx.actor;
   const {
     group: [group],
-    own: [ownGroup],
+    own: [ownPolicy],
   } = await readTogether(ctx.db, {
     group: selectGroup(ctx.db, companyId, groupId),
     own: selectPolicy(ctx.db, companyId, policyId),
   });
-  const policy = ownGroup ? toOwnPolicy(ownGroup) : findManagedPolicyById(policyId);
+  const policy = ownPolicy ? toOwnPolicy(ownPolicy) : findManagedPolicyById(policyId);
   return { group, document: policy && !isHiddenPolicy(ctx, policy.arn) ? policy.document : undefined };
 }
 

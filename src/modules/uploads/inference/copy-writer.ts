@@ -65,7 +65,7 @@ export class CopyWriter {
     );
     this.#bareConversions =
       file.dialect.sheet === true
-        ? this.#conversions.map((conversion) => conversion && { ...conversion, decimal: POINT_DECIMAL })
+        ? this.#conversions.map((conversion) => conversion && { ...conversion, decimalForms: POINT_DECIMAL })
         : this.#conversions;
     this.#out = new CopyText(bytes.length + (bytes.length >> 2) + 1024);
   }
