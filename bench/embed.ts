@@ -84,13 +84,13 @@ function printTimes(times: Record<MeasuredLine, number[]>): void {
   const [bare, own, cached, driver, uncached] = ([...Object.values(times)] as number[][]).map(
     (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)],
   ) as [number, number, number, number, number];
-  const formatLine = (lineLabel: string, ms: number, verdict = '') =>
+  const printLine = (lineLabel: string, ms: number, verdict = '') =>
     console.log(`${lineLabel.padEnd(58)} ${ms.toFixed(2).padStart(6)} ms  ${verdict}`);
-  formatLine('bare Hono route', bare);
-  formatLine('cached execution of an embed', own, `adds ${(own - bare).toFixed(2)} ms`);
-  formatLine('the same, with the platform in this process', cached);
-  formatLine('the SQL through the driver alone', driver);
-  formatLine('uncached execution of an embed', uncached, `${(uncached / driver).toFixed(2)} times`);
+  printLine('bare Hono route', bare);
+  printLine('cached execution of an embed', own, `adds ${(own - bare).toFixed(2)} ms`);
+  printLine('the same, with the platform in this process', cached);
+  printLine('the SQL through the driver alone', driver);
+  printLine('uncached execution of an embed', uncached, `${(uncached / driver).toFixed(2)} times`);
   printVerdict(
     'what a cached execution of an embed adds to a bare Hono route',
     own - bare,

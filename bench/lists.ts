@@ -122,14 +122,14 @@ try {
       );
     }
   }
-  const formatLine = (label: string, ms: number, suffix = '') =>
+  const printLine = (label: string, ms: number, suffix = '') =>
     console.log(`${label.padEnd(58)}${ms.toFixed(3).padStart(9)} ms${suffix}`);
   const worstRatios = new Map<number, number>();
-  formatLine('bare keyset query for one page', keysetMs);
+  printLine('bare keyset query for one page', keysetMs);
   for (const { title, limit } of MEASURED_READS) {
     const ms = best.get(title) as number;
     const ratio = ms / keysetMs;
-    formatLine(title, ms, `   ratio ${ratio.toFixed(1)}`);
+    printLine(title, ms, `   ratio ${ratio.toFixed(1)}`);
     worstRatios.set(limit, Math.max(worstRatios.get(limit) ?? 0, ratio));
   }
   const readWorstRatio = (limit: number) => worstRatios.get(limit) as number;

@@ -14,8 +14,8 @@ const compiledPatterns = new Map<string, Matcher>();
  * this one wildcard the leftmost match of a part is always as good as any later one.
  */
 export function compilePattern(pattern: string): Matcher {
-  const matchesCached = compiledPatterns.get(pattern);
-  if (matchesCached) return matchesCached;
+  const cachedMatcher = compiledPatterns.get(pattern);
+  if (cachedMatcher) return cachedMatcher;
   const matcher = buildMatcher(pattern);
   if (compiledPatterns.size >= MAX_CACHED_PATTERNS)
     compiledPatterns.delete(compiledPatterns.keys().next().value as string);

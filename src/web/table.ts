@@ -211,11 +211,11 @@ const buildHead = (column: ViewColumn, onclick: () => void): HTMLTableCellElemen
 function buildRow(
   row: ViewCell[],
   columns: ViewColumn[],
-  texts: FormatCell[],
+  formats: FormatCell[],
   onChoose?: (row: DataPoint) => void,
 ): HTMLElement {
   const buildContent = (at: number) => {
-    const [formatCell, cell] = [texts[at] ?? String, row[at] ?? null];
+    const [formatCell, cell] = [formats[at] ?? String, row[at] ?? null];
     // Pressing it presses the row. All rows together are one stop of Tab.
     return onChoose && at === 0
       ? h('button', { type: 'button', tabindex: -1 }, formatLabel(formatCell, cell))

@@ -134,7 +134,7 @@ describe('a job of the Data API', () => {
   });
 
   it('is limited to ten million rows, 5 GiB and ten minutes', () => {
-    expect(JOB_LIMITS).toEqual({ rows: 10_000_000, bytes: 5 * 2 ** 30, milliseconds: 10 * 60_000 });
+    expect(JOB_LIMITS).toEqual({ maxRows: 10_000_000, maxBytes: 5 * 2 ** 30, milliseconds: 10 * 60_000 });
   });
 
   it('is created once per idempotency key, by signed request or service token', async () => {
@@ -176,8 +176,8 @@ describe('a job of the Data API', () => {
   });
 
   it.each([
-    [{ rows: LINE_COUNT - 1 }, `The result has more than ${LINE_COUNT - 1} rows.`],
-    [{ bytes: 1_000_000 }, 'The result has more than 1000000 bytes.'],
+    [{ maxRows: LINE_COUNT - 1 }, `The result has more than ${LINE_COUNT - 1} rows.`],
+    [{ maxBytes: 1_000_000 }, 'The result has more than 1000000 bytes.'],
     [{ milliseconds: 1 }, 'The query took too long.'],
   ])('fails beyond %o, and leaves no file', async (limit, error) => {
     const { id } = await createDataJob(

@@ -113,7 +113,7 @@ export function sniffSheet(
     start,
     end: head.records[index + 1]?.start ?? start,
   }));
-  return { ...toSniffedDialect({ dialect: SHEET_DIALECT, head, layout, score: 1 }, 'quoted'), titleRows: titleRows };
+  return { ...toSniffedDialect({ dialect: SHEET_DIALECT, head, layout, score: 1 }, 'quoted'), titleRows };
 }
 
 /** Row above a sheet's table, and its offset in the head. */

@@ -97,8 +97,8 @@ function listPositions(columns: Column[], readers: ColumnReader[]): [number, num
   const positions: [number, number][] = [];
   for (const [index, { leafIndexes }] of columns.entries()) {
     const columnPositions = readers[index]?.places ?? [];
-    for (const [leafPosition, leaf] of leafIndexes.entries()) {
-      const { offset, skippedRowCount: skip } = columnPositions[leafPosition] as LeafPosition;
+    for (const [leafIndex, leaf] of leafIndexes.entries()) {
+      const { offset, skippedRowCount: skip } = columnPositions[leafIndex] as LeafPosition;
       positions[leaf] = [offset, skip];
     }
   }

@@ -12,7 +12,7 @@ export interface EncodedRows {
   columns: TableColumnDefinition[];
   count: number;
   /** Yields the texts of one row after another, by position in `columns`. Each call encodes them again: they are not stored. */
-  encodeRows(): Iterable<RowTexts>;
+  encodeTexts(): Iterable<RowTexts>;
 }
 
 /** The maximum number of characters shown of an unknown column's name. */
@@ -72,7 +72,7 @@ export function encodeRows(columns: TableColumnDefinition[], rows: readonly (Unr
   return {
     columns: usedColumns,
     count: rows.length,
-    *encodeRows() {
+    *encodeTexts() {
       for (const [index, row] of rows.entries()) yield encodeRow(row, index);
     },
   };

@@ -105,9 +105,9 @@ export async function insertRows(
       announceTables(table.displayName);
       const currentTable = await lockTable(tx, ctx, tableId, 'row');
       if (currentTable.schemaVersion !== table.schemaVersion) throw new StaleTableError();
-      const { columns, count, encodeRows } = encodedRows;
+      const { columns, count, encodeTexts } = encodedRows;
       let countStatements = [store.makeRowCountChange(key, count, formatIsoTimestamp(ctx.now()))];
-      for (const insertStatement of sql.makeInsertStatements(table.displayName, columns, count, encodeRows())) {
+      for (const insertStatement of sql.makeInsertStatements(table.displayName, columns, count, encodeTexts())) {
         await tx.queryAll([insertStatement, ...countStatements]);
         countStatements = [];
       }
@@ -128,7 +128,7 @@ export async function updateRow(
   changes: Record<string, unknown>,
 ): Promise<RowRecord> {
   const database = await requireTablesDatabase(ctx);
-  const writtenValues: WrittenValues = { columns: [], encodeRows: () => [] };
+  const writtenValues: WrittenValues = { columns: [], encodeTexts: () => [] };
   const row = await runWithIndexFailures(ctx, database, toTableKey(ctx, tableId), writtenValues, () =>
     runChange(ctx, database, async (tx, announceTables) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
@@ -136,7 +136,7 @@ export async function updateRow(
       announceTables(table.displayName);
       const encodedChanges = await encodeRowChanges(tx, table, rowId, changes);
       writtenValues.columns = encodedChanges.map(({ column }) => column);
-      writtenValues.encodeRows = () => [
+      writtenValues.encodeTexts = () => [
         Object.fromEntries(encodedChanges.map(({ text }, index) => [index, text ?? ''])),
       ];
       await requireRowVersion(tx, ctx, table, rowId);
@@ -207,7 +207,7 @@ function toRowOrFail({ columns }: ManagedTable, foundRow: sql.FoundRow | undefin
 }
 
 /** The values that a statement writes: see `EncodedRows`. */
-type WrittenValues = Pick<EncodedRows, 'columns' | 'encodeRows'>;
+type WrittenValues = Pick<EncodedRows, 'columns' | 'encodeTexts'>;
 
 /** Runs `work`, which writes values of these columns, and converts Postgres's rejections into failures. */
 async function runWithIndexFailures<T>(
@@ -237,7 +237,7 @@ async function findLongestValue(
   database: TenantSql,
   key: store.TableKey,
   indexId: string | undefined,
-  { columns, encodeRows }: WrittenValues,
+  { columns, encodeTexts }: WrittenValues,
 ) {
   const { indexes = [] } = (await readIndexes(database, key)) ?? {};
   const relevantIndexes = indexes.filter(({ id }) => indexId === undefined || id === indexId);
@@ -245,7 +245,7 @@ async function findLongestValue(
   const positions = [...columns.keys()].filter((position) => indexedColumns.has(columns[position]?.name ?? ''));
   let longestValue = { field: '', column: '', row: 0, length: -1 };
   let row = 0;
-  for (const values of encodeRows()) {
+  for (const values of encodeTexts()) {
     for (const position of positions) {
       const { length } = values[position] ?? '';
       const { name } = columns[position] as TableColumnDefinition;

@@ -184,8 +184,8 @@ const issueCode = (
     if (!knownUser && !configuration.jitProvisioning) throw new SignInRefusal('user_not_found');
     if (knownUser && !knownUser.isActive) throw new SignInRefusal('user_not_active');
     const name = personNameField.safeParse(identity.name).data;
-    const createdUser = knownUser ? null : prepareActiveUser(ctx, company.id, { email, name, passwordHash: null });
-    const user = (knownUser ?? createdUser?.record) as User;
+    const newUser = knownUser ? null : prepareActiveUser(ctx, company.id, { email, name, passwordHash: null });
+    const user = (knownUser ?? newUser?.record) as User;
     ctx.setOwner(company.id, { type: 'user', id: user.id });
 
     const code = newSecretToken();
@@ -202,7 +202,7 @@ const issueCode = (
         ctx.db,
         {
           code: insertCode(ctx.db, record),
-          user: createdUser ? [createdUser.statement] : [],
+          user: newUser ? [newUser.statement] : [],
           assertion: singleUseAssertion
             ? [
                 insertAssertion(ctx.db, {
