@@ -146,6 +146,7 @@ describe('npm start', { timeout: 600_000 }, () => {
     );
   }
 
+  // In order: each goes on in the system that the first has started.
   it('runs the whole system, and keeps its data when it is killed', async () => {
     const first = startSystem({ RATE_LIMIT_IP_PER_SECOND: '10' });
     await waitUntilReady(first);
@@ -204,11 +205,11 @@ describe('npm start', { timeout: 600_000 }, () => {
   );
 
   it('leaves no process behind when it is ended', async () => {
-    const latePids = await listChildren();
-    expect(latePids.map(isAlive)).toEqual([true, true]);
     const api = await signIn(facts);
     const passwords = { current_password: facts.owner.password, new_password: randomBytes(12).toString('base64url') };
     await api.post('/v1/auth/password', { body: passwords });
+    const latePids = await listChildren();
+    expect(latePids.map(isAlive)).toEqual([true, true]);
     // Supervisors signal the process that they have started, and not its group.
     thirdStart.process.kill('SIGTERM');
     expect(await thirdStart.exitPromise).toBe(0);

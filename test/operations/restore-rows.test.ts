@@ -2,6 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { openLocalDatabase } from '../../operations/database.ts';
+import { Problem } from '../../operations/problem.ts';
 import { ACCESS_TABLES, CONTENT_TABLES, putBackRows } from '../../operations/restore/rows.ts';
 import { callCommand, runCommand } from './command.ts';
 import { createLocalState, type LocalState } from './local-state.ts';
@@ -180,7 +181,7 @@ it('npm run restore skips and names rows that conflict with existing rows, and r
   expect(queryState('SELECT id FROM accounts WHERE is_default = 1')).toEqual([{ id: 'old' }]);
 });
 
-it('npm run restore writes nothing from a file that is incomplete or holds rows of another company', async () => {
+it('putting back rows writes nothing from a file that is incomplete or holds rows of another company', async () => {
   const file = join(folder, 'whole.ndjson');
   await runRestore('save', 'a', file);
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
@@ -197,7 +198,9 @@ it('npm run restore writes nothing from a file that is incomplete or holds rows 
       [[lines[0], ...foreignLines.slice(1)].join('\n'), 'holds a row of another company'],
     ] as const) {
       await writeFile(brokenFile, text);
-      await expect(putBackRows(database, brokenFile, CONTENT_TABLES)).rejects.toThrow(message);
+      const refusal = await putBackRows(database, brokenFile, CONTENT_TABLES).catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(Problem);
+      expect((refusal as Problem).message).toContain(message);
       expect(queryState("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
     }
   } finally {

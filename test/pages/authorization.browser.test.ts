@@ -66,6 +66,11 @@ describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
     expect(problems.filter((problem) => !problem.includes('400'))).toEqual([]);
   });
 
+  it('is in Spanish if its address says so', async () => {
+    const { page } = await openPage(await makeAuthorizationUrl({ locale: 'es' }));
+    await waitForHeading(page, AUTHORIZATION_TEXTS.es.wants('Sheets'));
+  });
+
   it('redirects without a code when the user denies, and leaves no session behind', async () => {
     // Others sign in as the owner meanwhile.
     const { email, password } = await createUser();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AUTHORIZATION_TEXTS } from '../../src/texts/authorization/languages.ts';
 import { LOCALES } from '../../src/texts/locales.ts';
 import { MAIL_LINK_TEXTS } from '../../src/texts/mail-links/languages.ts';
 import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
@@ -31,6 +32,7 @@ function renderText(text: TextEntry): string[] {
 describe.each([
   ['pages', PAGE_TEXTS],
   ['pages that mails link to', MAIL_LINK_TEXTS],
+  ['the page of authorization', AUTHORIZATION_TEXTS],
   ['mails', MAIL_TEXTS],
 ])('the texts of %s', (_what, languages) => {
   const englishTexts = new Map(listTexts(languages.en));
