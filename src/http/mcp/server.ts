@@ -1,7 +1,9 @@
 import {
   createMcpHandler,
+  isJSONRPCRequest,
   isLegacyRequest,
   isSpecType,
+  type JSONRPCRequest,
   ProtocolError,
   ProtocolErrorCode,
   Server,
@@ -65,10 +67,9 @@ function createServer(tools: ToolServer, supportedProtocolVersions: readonly str
 /** Handles a message: versions before 2026-07-28 begin with a handshake. Nothing is stored between messages. */
 export async function handleMessage(request: Request, message: unknown, tools: ToolServer): Promise<Response> {
   const bodilessRequest = copyWithoutBody(request);
-  const { id, method, params } = Object(message) as { id?: string | number; method?: string; params?: unknown };
   // The list of tools is one page.
-  if (method === 'tools/list' && id !== undefined && Object(params).cursor !== undefined)
-    return refuseParams(id, 'There is no such cursor.');
+  if (isJSONRPCRequest(message) && message.method === 'tools/list' && message.params?.cursor !== undefined)
+    return refuseParams(message, 'There is no such cursor.');
   if (!(await isLegacyRequest(bodilessRequest, message))) {
     const handler = createMcpHandler(() => createServer(tools, PROTOCOL_VERSIONS), {
       legacy: 'reject',
@@ -83,8 +84,8 @@ export async function handleMessage(request: Request, message: unknown, tools: T
       : `Mcp-Protocol-Version must be one of ${PROTOCOL_VERSIONS.join(', ')}.`;
     return makeRefusal(INVALID_REQUEST_CODE, problem);
   }
-  if (method === 'initialize' && id !== undefined && !isSpecType.InitializeRequest(message))
-    return refuseParams(id, 'Invalid params for initialize.');
+  if (isJSONRPCRequest(message) && message.method === 'initialize' && !isSpecType.InitializeRequest(message))
+    return refuseParams(message, 'Invalid params for initialize.');
   const server = createServer(tools, LEGACY_VERSIONS);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
@@ -96,7 +97,7 @@ export async function handleMessage(request: Request, message: unknown, tools: T
 }
 
 /** Answers a request whose parameters the SDK would refuse as an error of ours, at whatever length. */
-const refuseParams = (id: string | number, message: string): Response =>
+const refuseParams = ({ id }: JSONRPCRequest, message: string): Response =>
   Response.json({ jsonrpc: '2.0', id, error: { code: ProtocolErrorCode.InvalidParams, message } });
 
 /** Headers that repeat values of a message, by the protocol. */
