@@ -45,7 +45,7 @@ try {
   };
   const sendSigned = async (method: string, path: string, body?: object) =>
     send(await signedRequest(system.serviceAccountKey, method, system.baseUrl + path, body));
-  const sendPlain = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+  const sendUnsigned = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
     send(
       new Request(system.baseUrl + path, {
         method,
@@ -54,7 +54,7 @@ try {
       }),
     );
   const sendWithToken = (method: string, path: string, body?: object) =>
-    sendPlain(method, path, body, { authorization: `Bearer ${token}` });
+    sendUnsigned(method, path, body, { authorization: `Bearer ${token}` });
   const dataPath = `/v1/managed-tables/${tableId}/data`;
   const insertedRow = { regiao: 'sul', produto: 'Novo', valor: 1, dia: '2024-06-01' };
   const sendByKind: Record<keyof typeof API_REQUEST_COUNTS, () => Promise<void>> = {
@@ -67,7 +67,7 @@ try {
     run: () =>
       sendWithToken('POST', `/v1/visualizations/${visualizationId}/execute`, { parameters: { regiao: 'sul' } }),
   };
-  const sendSharedView = (regiao: string) => sendPlain('POST', `${sharePath}/execute`, { parameters: { regiao } });
+  const sendSharedView = (regiao: string) => sendUnsigned('POST', `${sharePath}/execute`, { parameters: { regiao } });
 
   /** Functions that send one round of a sort of traffic. @returns the number of requests of the round */
   const runRound: Record<TrafficKind, () => Promise<number>> = {

@@ -5,9 +5,9 @@
  *   npm run bench -- signed-request
  *
  * The figure is the CPU time of workerd, from the socket to the answer. In production D1, Durable Objects and the queue
- * are on other machines, and their local simulators would be most of the measured time. So the line with the limit has
- * their calls answered at once, D1's with its first answer (signed-request/without-platform.ts); the last line has them
- * all in the same process, for comparison.
+ * are on other machines, and their local simulators would be most of the measured time. So in the line of `/bench/signed`,
+ * whose figure is limited, their calls are answered at once, D1's with its first answer (signed-request/without-platform.ts).
+ * The last line has them all in the same process, for comparison.
  */
 import { type Key, sign } from '../examples/signing/sign.ts';
 import { sendConcurrently } from './signed-request/requests.ts';

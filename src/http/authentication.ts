@@ -142,9 +142,9 @@ async function askGate(
 
 function toRefusal(verdict: AdmissionResult, countedLimits: LimitState[], now: number): Failure | undefined {
   if (verdict.refused !== null) return verdict.refused === 'nonce_reused' ? nonceReused() : clockSkew();
-  const states = [verdict.organization, verdict.principal];
-  countedLimits.push(...states);
-  const exceededLimit = states.find((state) => !state.allowed);
+  const limitStates = [verdict.organization, verdict.principal];
+  countedLimits.push(...limitStates);
+  const exceededLimit = limitStates.find((state) => !state.allowed);
   return exceededLimit && makeRateLimitFailure(exceededLimit, now);
 }
 

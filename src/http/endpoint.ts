@@ -67,7 +67,7 @@ export type SuccessAnswer =
   | { status: 204 }
   | RawAnswer;
 
-/** Answer that the handler builds itself. */
+/** Answer that the handler builds itself; `raw` is its description. */
 interface RawAnswer {
   status: 200 | 201 | 204 | 302 | 400 | 403;
   raw: string;

@@ -163,17 +163,17 @@ const IDENTIFYING_MEMBERS = ['id', '_id', 'source_index', 'slug', 'name'];
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
 
 /** Returns a function that finds the objects of a record's lists that correspond to an object of a request's list. */
-function makeCounterpartFinder(lists: readonly unknown[][]): (item: unknown, index: number) => unknown[] {
-  if (lists.length === 0) return () => [];
+function makeCounterpartFinder(recordLists: readonly unknown[][]): (item: unknown, index: number) => unknown[] {
+  if (recordLists.length === 0) return () => [];
   const itemMapsByKey = new Map<string, Map<unknown, unknown>>();
   const getItemsByKey = (key: string) => {
     const itemsByValue =
-      itemMapsByKey.get(key) ?? new Map(lists.flat().map((item) => [getOwnMember(Object(item), key), item]));
+      itemMapsByKey.get(key) ?? new Map(recordLists.flat().map((item) => [getOwnMember(Object(item), key), item]));
     itemMapsByKey.set(key, itemsByValue);
     return itemsByValue;
   };
   return (item, index) => {
     const keys = IDENTIFYING_MEMBERS.filter((name) => isScalar(getOwnMember(Object(item), name)));
-    return [...keys.map((key) => getItemsByKey(key).get(Object(item)[key])), ...lists.map((list) => list[index])];
+    return [...keys.map((key) => getItemsByKey(key).get(Object(item)[key])), ...recordLists.map((list) => list[index])];
   };
 }

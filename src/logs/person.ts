@@ -11,7 +11,7 @@ import { formatLateTable, LOG_TABLES, listColumns, listTableNames } from './tabl
 /** The number of rows processed before yielding to other requests. */
 const ROWS_PER_BATCH = 1000;
 
-/** Redacts the Durable Object's records, including moved ones not dropped yet. @returns how many named the person */
+/** Redacts all records in the Durable Object, also those already copied to files. @returns how many named the person */
 export async function redactRows(sql: SqlStorage, person: Person, pause: () => Promise<void>): Promise<number> {
   let changedCount = 0;
   for (const kind of LOG_KINDS) {

@@ -182,7 +182,7 @@ const rewriteGuideLinks = (html: string): string =>
     return guide ? `<a href="#${guide === 'README' ? folder : guide}"` : '<a';
   });
 
-/** Bundles the web component with which other sites embed into one file, whose name changes with its content. */
+/** Bundles the web component for other sites' embeds. The result is one file, whose name changes with its content. */
 async function buildComponentScript(): Promise<{ name: string; script: Uint8Array }> {
   const { outputFiles } = await build({
     absWorkingDir: PROJECT_FOLDER,

@@ -242,13 +242,13 @@ describe('the client', () => {
   it.each(routes)('signs or exchanges a key for $contract.method $contract.path', async ({ contract, takes }) => {
     const sentHeaders: Headers[] = [];
     const exchangeResponse = { token: 'service-token', expires_in: 600 };
-    const sendAnswered = (async (_: unknown, init?: RequestInit) => {
+    const recordAndAnswer = (async (_: unknown, init?: RequestInit) => {
       sentHeaders.push(new Headers(init?.headers));
       return Response.json(exchangeResponse);
     }) as typeof fetch;
     const keyClient = createTestClient({
       credential: withKey(company.apiKey),
-      fetch: sendAnswered,
+      fetch: recordAndAnswer,
     }) as unknown as Record<string, SendMethod>;
     await keyClient[contract.method]?.(fillPath(contract.path, () => 'f'.repeat(24)));
     const isSigned = ['signature', 'machine'].includes(takes);

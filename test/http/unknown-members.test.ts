@@ -190,7 +190,7 @@ describe('a record that is read and sent back in a PUT', () => {
       ).toEqual([422, 'verified_by: conflict: is changed by question']);
   });
 
-  it('is accepted a second time after it changed what another field is made from', async () => {
+  it('is accepted a second time with a derived field as it was before the first PUT changed it', async () => {
     const policy = await expectSuccess(
       company.as.post('/v1/policies', { json: makePolicyInput([makeAllow('users:list')]) }),
     );

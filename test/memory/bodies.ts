@@ -8,7 +8,7 @@ const RESERVED_NAME_BYTES = 300;
 
 let token = '';
 
-/** The most costly bodies of 1 MiB, at every route that takes JSON: as the whole body, and at the last path of a value. */
+/** The most costly bodies of 1 MiB, at every route that takes JSON: as the whole body, and as the last member of its schema. */
 export const BODY_CASES: MemoryCase[] = COSTLY_VALUES.map(([title, makeJson]) => ({
   name: `bodies of 1 MiB of ${title}, at every route`,
   prepare: async (system) => {

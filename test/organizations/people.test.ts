@@ -194,13 +194,13 @@ describe('the stored data about a person', () => {
       occurred_at: expect.stringMatching(ISO_PATTERN),
     });
     expect(findRecord('share_events')).toMatchObject({ occurred_at: expect.stringMatching(ISO_PATTERN) });
-    const listNamingIds = (wantedKind: string) =>
+    const findNamingRecord = (wantedKind: string) =>
       ownRecords.find(({ kind, record }) => kind === 'named_in' && record.kind === wantedKind)?.record;
     const { id } = (await selectRow<{ id: string }>(
       'select id from dashboards where company_id = ? and created_by_user_id = ?',
       ...[person.company.id, person.id],
     )) as { id: string };
-    expect(listNamingIds('dashboards')).toEqual({ kind: 'dashboards', id, fields: ['created_by_user_id'] });
+    expect(findNamingRecord('dashboards')).toEqual({ kind: 'dashboards', id, fields: ['created_by_user_id'] });
   });
 
   it('shows columns of every table with rows about persons, and none with a secret', () => {

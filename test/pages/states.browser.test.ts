@@ -217,14 +217,14 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
   });
 
   it('says from the next request on that a link was revoked or an embedded dashboard deleted', async () => {
-    const endedDashboard = await createDashboard([COUNT_CHART], AIRCRAFT_FILTER);
-    const link = await createLink(endedDashboard);
-    const embed = await createEmbed(endedDashboard, { allowed_params: ['aircraft'] });
+    const deletedDashboard = await createDashboard([COUNT_CHART], AIRCRAFT_FILTER);
+    const link = await createLink(deletedDashboard);
+    const embed = await createEmbed(deletedDashboard, { allowed_params: ['aircraft'] });
     const pages = [await openPage(link.path), await openPage(embed)];
     for (const { page } of pages) await expect.poll(() => readCardNumber(page, 'Strikes')).toBe('10,000');
 
     await requestApi('DELETE', `/api/v1/dashboard-shares/${link.id}`);
-    await requestApi('DELETE', `/v1/dashboards/${endedDashboard}`);
+    await requestApi('DELETE', `/v1/dashboards/${deletedDashboard}`);
     for (const { page } of pages) {
       await page.getByLabel('Aircraft').fill('B-737-300');
       await page.getByRole('alert').filter({ hasText: NOT_VALID_TEXT }).waitFor();

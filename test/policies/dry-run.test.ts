@@ -57,7 +57,7 @@ const COMPARED_TABLES = [
 const PENDING_TABLES = ['events', 'outbox', 'mail_requests'];
 
 /** Reads the company's rows in `COMPARED_TABLES` and `PENDING_TABLES`, to compare them with the rows at another time. */
-async function readStoredRows(): Promise<{ rows: string; waiting: string[] }> {
+async function readStoredRows(): Promise<{ rows: string; pendingRows: string[] }> {
   const selectCompanyRows = (table: string) =>
     env.CONTROL_DB.prepare(`select * from ${table} where company_id = ?`).bind(company.id);
   const tableRows = await env.CONTROL_DB.batch([...COMPARED_TABLES, ...PENDING_TABLES].map(selectCompanyRows));
@@ -66,14 +66,14 @@ async function readStoredRows(): Promise<{ rows: string; waiting: string[] }> {
   );
   return {
     rows: JSON.stringify(rows.slice(0, COMPARED_TABLES.length)),
-    waiting: rows.slice(COMPARED_TABLES.length).flat(),
+    pendingRows: rows.slice(COMPARED_TABLES.length).flat(),
   };
 }
 
 async function expectUnchanged(rowsBefore: Awaited<ReturnType<typeof readStoredRows>>): Promise<void> {
-  const { rows, waiting } = await readStoredRows();
+  const { rows, pendingRows } = await readStoredRows();
   expect(rows).toBe(rowsBefore.rows);
-  expect(waiting.filter((row) => !rowsBefore.waiting.includes(row))).toEqual([]);
+  expect(pendingRows.filter((row) => !rowsBefore.pendingRows.includes(row))).toEqual([]);
 }
 
 /** Asks the evaluator, by as few requests as it takes. @returns each check with `allowed` */

@@ -103,18 +103,21 @@ describe('the version (ETag) of a record', () => {
     ['service-accounts', ({ accountId }: Company) => ({ name: 'Left', account_id: accountId })],
     ['groups', () => ({ name: 'Left' })],
     ['users', () => ({ email: 'left@left.test', password: PASSWORD })],
-  ])('in a second deletion leaves the answer that the record is already deleted: %s', async (kind, makeBody) => {
-    const company = await createOwnedCompany();
-    const admin = createSignedCaller(company.apiKey);
-    const { id } = await expectSuccess(admin.post(`/${kind}`, { json: makeBody(company) }));
-    const headers = { 'If-Match': await readTag(admin, `/${kind}/${id}`) };
-    const deleteRecord = (of = id) => admin.delete(`/${kind}/${of}`, { headers });
-    const concurrentDeletions = await Promise.all([deleteRecord(), deleteRecord(), deleteRecord()]);
-    expect(concurrentDeletions.map(({ status }) => status).toSorted()).toEqual([204, 400, 400]);
-    const laterDeletion = await deleteRecord();
-    expect([laterDeletion.status, laterDeletion.body.error]).toEqual([400, 'AlreadyDeleted']);
-    expect((await deleteRecord('0'.repeat(24))).status).toBe(404);
-  });
+  ])(
+    'does not replace the error of a second deletion, that the record is already deleted: %s',
+    async (kind, makeBody) => {
+      const company = await createOwnedCompany();
+      const admin = createSignedCaller(company.apiKey);
+      const { id } = await expectSuccess(admin.post(`/${kind}`, { json: makeBody(company) }));
+      const headers = { 'If-Match': await readTag(admin, `/${kind}/${id}`) };
+      const deleteRecord = (of = id) => admin.delete(`/${kind}/${of}`, { headers });
+      const concurrentDeletions = await Promise.all([deleteRecord(), deleteRecord(), deleteRecord()]);
+      expect(concurrentDeletions.map(({ status }) => status).toSorted()).toEqual([204, 400, 400]);
+      const laterDeletion = await deleteRecord();
+      expect([laterDeletion.status, laterDeletion.body.error]).toEqual([400, 'AlreadyDeleted']);
+      expect((await deleteRecord('0'.repeat(24))).status).toBe(404);
+    },
+  );
 
   it('is refused when an If-Match is malformed', async () => {
     const company = await createOwnedCompany();

@@ -221,7 +221,7 @@ describe('a viewer attribute', () => {
     expect(JSON.stringify(body.details)).toContain(`"${field}"`);
   });
 
-  it('is named by a slug in the parameter that it decides, which is no candidate for an embed', async () => {
+  it('has a slug as its name, and the parameter that it decides is not offered as a candidate for embeds', async () => {
     const { body } = await company.as.get(`${VISUALIZATIONS_PATH}/${boundVisualization._id}`);
     expect(body.parameters[0].viewer_attribute).toBe('region');
     expect(Object.keys(body.parameters[1])).not.toContain('viewer_attribute');

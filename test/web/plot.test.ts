@@ -8,7 +8,7 @@ import {
   parseNumberStyle,
 } from '../../src/web/charts/format.ts';
 import {
-  findObstacle,
+  findChartProblem,
   makePiePlot,
   makePlot,
   makeScatterPlot,
@@ -242,9 +242,9 @@ describe('the slices of a pie chart', () => {
       );
     const chart = makeChart({ type: 'pie' });
     expect(makeLabelledSlices(makeValues(40, -30, 0), {})).toEqual([['a', 40]]);
-    expect(findObstacle(makeValues(40, -30, 0), chart)).toBeUndefined();
-    for (const values of [[0, 0], [-1]]) expect(findObstacle(makeValues(...values), chart)).toBe(TEXTS.noParts);
-    expect(findObstacle(makeValues(0), makeChart({ type: 'bar' }))).toBeUndefined();
+    expect(findChartProblem(makeValues(40, -30, 0), chart)).toBeUndefined();
+    for (const values of [[0, 0], [-1]]) expect(findChartProblem(makeValues(...values), chart)).toBe(TEXTS.noParts);
+    expect(findChartProblem(makeValues(0), makeChart({ type: 'bar' }))).toBeUndefined();
   });
 });
 

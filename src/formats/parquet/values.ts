@@ -188,12 +188,12 @@ function formatTimestamp(value: bigint, digits: number, zone: string): string {
   }
   const unitsPerDay = 86_400n * 10n ** BigInt(digits);
   let day = value / unitsPerDay;
-  let unitsOfDay = value % unitsPerDay;
-  if (unitsOfDay < 0n) {
-    unitsOfDay += unitsPerDay;
+  let unitsSinceMidnight = value % unitsPerDay;
+  if (unitsSinceMidnight < 0n) {
+    unitsSinceMidnight += unitsPerDay;
     day -= 1n;
   }
-  return `${formatDay(Number(day))}T${formatTimeOfDay(unitsOfDay, digits)}${zone}`;
+  return `${formatDay(Number(day))}T${formatTimeOfDay(unitsSinceMidnight, digits)}${zone}`;
 }
 
 /**

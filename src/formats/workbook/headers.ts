@@ -132,9 +132,9 @@ class HeaderRows {
   }
 
   /**
-   * Returns true if the rows from the top to `bottom` name the columns: all rows look like names, and no column has two
-   * cells of its own, unless a cell that reaches from the first row to the last, or what the last row names, shows that the
-   * rows are one header.
+   * Returns true if the rows from the top to `bottom` name the columns. All of them must look like names. Each column must
+   * have one cell of its own, or be blank. It may have several where the rows are surely one header: where a cell reaches from
+   * the first row to the last, or the last row names typed columns (`#namesTypedColumns`).
    */
   isHeader(bottom: number): boolean {
     const levels = this.#levels(bottom);

@@ -34,24 +34,24 @@ import {
 
 /** A change of a user's groups: groups to join, groups to leave, and the check of the resulting groups. */
 interface GroupChangePlan {
-  joinIds: string[];
-  leaveIds: string[];
+  groupIdsToJoin: string[];
+  groupIdsToLeave: string[];
   isExpectedResult(resultIds: string[]): boolean;
 }
 
 /** Adds a user to groups. No caller may add anyone, including oneself, to a group that is allowed more than the caller. */
 export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   changeUserGroups(ctx, userId, ids, () => ({
-    joinIds: ids,
-    leaveIds: [],
+    groupIdsToJoin: ids,
+    groupIdsToLeave: [],
     isExpectedResult: (resultIds) => includesAllIds(resultIds, ids),
   }));
 
 /** Adds a user to these groups, and removes them from all other groups, except those hidden from the caller. */
 export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   changeUserGroups(ctx, userId, ids, (currentGroupIds) => ({
-    joinIds: ids,
-    leaveIds: currentGroupIds.filter((id) => !ids.includes(id) && !isGroupHidden(ctx, id)),
+    groupIdsToJoin: ids,
+    groupIdsToLeave: currentGroupIds.filter((id) => !ids.includes(id) && !isGroupHidden(ctx, id)),
     isExpectedResult: (resultIds) =>
       includesAllIds(resultIds, ids) && resultIds.every((id) => ids.includes(id) || isGroupHidden(ctx, id)),
   }));
@@ -59,8 +59,8 @@ export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: st
 /** Removes a user from those of the groups that they are in. They may not thereby gain what the caller may not do. */
 export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   changeUserGroups(ctx, userId, ids, (currentGroupIds) => ({
-    joinIds: [],
-    leaveIds: currentGroupIds.filter((id) => ids.includes(id)),
+    groupIdsToJoin: [],
+    groupIdsToLeave: currentGroupIds.filter((id) => ids.includes(id)),
     isExpectedResult: (resultIds) => !resultIds.some((id) => ids.includes(id)),
   }));
 
@@ -97,14 +97,14 @@ function changeUserGroups(
     const sources = toAccessSources(companyId, false, grants);
     requireKnownGroups(ctx, sources, ids);
     const currentGroupIds = memberships.map(({ groupId }) => groupId);
-    const { joinIds, leaveIds, isExpectedResult } = makePlan(currentGroupIds);
-    const newlyJoinedIds = joinIds.filter((id) => !currentGroupIds.includes(id));
+    const { groupIdsToJoin, groupIdsToLeave, isExpectedResult } = makePlan(currentGroupIds);
+    const newlyJoinedIds = groupIdsToJoin.filter((id) => !currentGroupIds.includes(id));
     requireMayGrant(ctx.actor, filterGroupGrants(sources, newlyJoinedIds));
-    requireMayGrant(ctx.actor, toDenialGrants(filterGroupGrants(sources, leaveIds)));
+    requireMayGrant(ctx.actor, toDenialGrants(filterGroupGrants(sources, groupIdsToLeave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
     const { found: membershipsAfter } = await commitAccess(ctx, makeAffectedPrincipals(companyId, userId), {
-      left: deleteUserFromGroups(ctx.db, companyId, userId, leaveIds),
+      left: deleteUserFromGroups(ctx.db, companyId, userId, groupIdsToLeave),
       entered: makeJoinStatement(ctx, [userId], newlyJoinedIds),
       found: selectGroupsOfUser(ctx.db, companyId, userId),
     });

@@ -42,11 +42,11 @@ export function makeAxis(title?: string, style?: NumberStyle) {
       color: text,
       maxRotation: 30,
       autoSkipPadding: style ? 14 : 6,
-      ...(style && { callback: (value: number | string) => formatNumber(Number(value), shortenStyle(style)) }),
+      ...(style && { callback: (value: number | string) => formatNumber(Number(value), makeTickStyle(style)) }),
     },
   };
 }
 
-/** Shortens a number style: tick labels have no more digits than their values. */
-const shortenStyle = (style: NumberStyle): NumberStyle =>
+/** Makes the number style of tick labels from that of values: no more digits than a tick's value has. */
+const makeTickStyle = (style: NumberStyle): NumberStyle =>
   style.format === 'currency' ? { ...style, decimals: style.decimals ?? 0 } : { ...style, decimals: undefined };

@@ -94,7 +94,7 @@ export function findRoles(
 }
 
 /** Returns the text that says why a result is shown as a table instead of as the chart; undefined if it can be drawn. */
-export function findObstacle(data: ResultData, chart: ViewChart['chart']): string | undefined {
+export function findChartProblem(data: ResultData, chart: ViewChart['chart']): string | undefined {
   if (chart.type === 'table') return undefined;
   if (!findRoles(data, chart)) return TEXTS.missingColumn;
   if (chart.type !== 'pie') return undefined;

@@ -2,7 +2,7 @@ import { makeFileName } from '../../kernel/files.ts';
 import type { ViewChart, ViewResult } from '../../presentation/viewing.ts';
 import type { Drawing } from '../charts/draw.ts';
 import { formatNumber, parseNumberStyle, toNumber } from '../charts/format.ts';
-import { type DataPoint, findObstacle, findRoles, type ResultData, toPoint } from '../charts/plot.ts';
+import { type DataPoint, findChartProblem, findRoles, type ResultData, toPoint } from '../charts/plot.ts';
 import { createUniqueId, h, labelButton } from '../dom.ts';
 import type { FileFormat } from '../source.ts';
 import { buildTable, type ResultTable } from '../table.ts';
@@ -149,13 +149,13 @@ export function buildWidget(
     }
     paintChart = undefined;
     const data = { columns, rows };
-    const obstacle = findObstacle(data, chart);
-    setNote([obstacle, truncated && TEXTS.truncated(rows.length)].filter(Boolean).join(' '));
+    const chartProblem = findChartProblem(data, chart);
+    setNote([chartProblem, truncated && TEXTS.truncated(rows.length)].filter(Boolean).join(' '));
     fullScreenButton.hidden = false;
-    toggleButton.hidden = obstacle !== undefined || chart.type === 'table' || chart.type === 'number';
+    toggleButton.hidden = chartProblem !== undefined || chart.type === 'table' || chart.type === 'number';
     toggleButton.className = `quiet icon ${isShownAsTable ? 'as-chart' : 'as-table'}`;
     labelButton(toggleButton, isShownAsTable ? TEXTS.showChart : TEXTS.showTable);
-    if (chart.type === 'table' || isShownAsTable || obstacle) {
+    if (chart.type === 'table' || isShownAsTable || chartProblem) {
       const previousArrangement = table?.getArrangement();
       const newTable = buildTable(data, name, chart, { isCut: truncated, onChoose: choosePoint });
       setBody(newTable.element);

@@ -169,7 +169,11 @@ describe('POST /mcp', () => {
     ['an object that is no message', { hello: 'there' }, -32600],
     ['a message without a version', { id: 1, method: 'ping' }, -32600],
     ['an initialization without a version', { id: 1, method: 'initialize', params: {} }, -32600],
-    ['a list of tools whose id is an object', { jsonrpc: '2.0', id: {}, method: 'tools/list', params: { cursor: 5 } }, -32600],
+    [
+      'a list of tools whose id is an object',
+      { jsonrpc: '2.0', id: {}, method: 'tools/list', params: { cursor: 5 } },
+      -32600,
+    ],
     ['a string', 'ping', -32600],
   ])('refuses %s, in every protocol version', async (_what, message, code) => {
     for (const version of PROTOCOL_VERSIONS) {

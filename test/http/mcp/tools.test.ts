@@ -126,13 +126,13 @@ describe('MCP tools', () => {
 
   it('query_metrics takes a query as separate arguments or as one argument', async () => {
     const query = { metrics: ['Turnover'], dimensions: ['Shire'] };
-    const separateAnswer = await owner.tool('query_metrics', query);
-    expect(separateAnswer.data.rows).toEqual([
+    const answerToArguments = await owner.tool('query_metrics', query);
+    expect(answerToArguments.data.rows).toEqual([
       ['east', 60],
       ['north', 30],
       ['south', 120],
     ]);
-    expect((await owner.tool('query_metrics', { query })).data).toEqual(separateAnswer.data);
+    expect((await owner.tool('query_metrics', { query })).data).toEqual(answerToArguments.data);
   });
 
   it('ask answers a verified question, with the query that it ran', async () => {

@@ -87,7 +87,7 @@ const makeColumnPart = (name: string, column: string): ExpressionPart => ({
   computeValue: (joinedRow) => joinedRow[name]?.[column] ?? null,
 });
 
-const arbitraryNumberPart: fc.Arbitrary<ExpressionPart> = fc.oneof(
+const arbitraryNumericPart: fc.Arbitrary<ExpressionPart> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.tuple(tableName, fc.constantFrom('n', 'x')).map(([name, column]) => makeColumnPart(name, column)),
@@ -136,7 +136,7 @@ const arbitraryAggregate: fc.Arbitrary<OracleFormula> = fc
       'count' as const,
       'count_distinct' as const,
     ),
-    fc.option(arbitraryNumberPart, { freq: 8 }),
+    fc.option(arbitraryNumericPart, { freq: 8 }),
     fc.option(condition, { freq: 1 }),
   )
   .map(([name, argument, filter]) => ({
