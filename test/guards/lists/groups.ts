@@ -141,7 +141,7 @@ export const GROUP_AND_POLICY_GUARDS = [
       {
         in: 'changeUserGroups',
         text: 'makeJoinStatement(ctx, [userId], newlyJoinedIds)',
-        without: 'makeJoinStatement(ctx, [userId], joinIds)',
+        without: 'makeJoinStatement(ctx, [userId], groupIdsToJoin)',
         tests: RACE_TESTS,
         title: 'checks the permission again',
       },
