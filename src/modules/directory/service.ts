@@ -23,7 +23,7 @@ import {
 } from '../users/service.ts';
 import { globalGroupReadOnly, invalidFilter, invalidValue, targetNotFound, tooManyMembers } from './failures.ts';
 import { compileFilter } from './filter-store.ts';
-import { FilterSyntaxError, parseFilter } from './grammar.ts';
+import { type Filter, FilterSyntaxError, parseFilter } from './grammar.ts';
 import {
   type CompleteGroupInput,
   type CompleteUserInput,
@@ -284,6 +284,8 @@ function computeMembers(
   memberChanges: readonly MemberChange[],
 ): Set<string> {
   const names = new Map(currentMembers.map(({ id, name }) => [id, name]));
+  const isMatch = (id: string, filter: Filter) =>
+    matchesFilter(filter, { value: id, display: names.get(id) ?? null, type: 'User' });
   let ids = new Set(names.keys());
   for (const memberChange of memberChanges) {
     switch (memberChange.op) {
@@ -296,13 +298,11 @@ function computeMembers(
       case 'replace':
         ids = new Set(memberChange.ids);
         break;
-      default: {
-        const matchingIds = [...ids].filter((id) =>
-          matchesFilter(memberChange.filter, { value: id, display: names.get(id) ?? null, type: 'User' }),
-        );
-        if (memberChange.op === 'removeWhere') for (const id of matchingIds) ids.delete(id);
-        else if (matchingIds.length === 0) throw targetNotFound();
-      }
+      case 'removeWhere':
+        for (const id of ids) if (isMatch(id, memberChange.filter)) ids.delete(id);
+        break;
+      case 'requireWhere':
+        if (!ids.values().some((id) => isMatch(id, memberChange.filter))) throw targetNotFound();
     }
   }
   return ids;
