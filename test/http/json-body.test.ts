@@ -184,6 +184,13 @@ const OPTIONAL_BODY_ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
   ),
 );
 
+it('the name of a field is shortened in the answer that refuses its text', async () => {
+  const body = `{"${'x'.repeat(5000)}":"\\ud800"}`;
+  const answer = await company.as.post('/v1/groups', { headers: JSON_TYPE, body });
+  expect(answer.status).toBe(422);
+  expect(JSON.stringify(answer.body).length).toBeLessThan(2000);
+});
+
 describe('a body all of whose members are optional', () => {
   // The request may be refused for another reason, but not for its body.
   const expectBodyAccepted = ({ status, body }: ApiResponse) => {
