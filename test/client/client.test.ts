@@ -156,15 +156,17 @@ describe('the client', () => {
 
   it('neither repeats a sign-in nor waits 21 seconds after a 429', async () => {
     let requestCount = 0;
-    const sendLimited = (async () => {
+    const answerRateLimited = (async () => {
       requestCount += 1;
       return Response.json({ error: 'RateLimitExceeded' }, { status: 429, headers: { 'retry-after': '21' } });
     }) as typeof fetch;
     const body = { company_slug: 'a', email: 'a@b.co', password: 'p' };
-    await expect(createTestClient({ fetch: sendLimited }).post('/v1/auth/login', { body })).rejects.toMatchObject({
-      retryAfter: 21,
-    });
-    const tokenClient = createTestClient({ fetch: sendLimited, credential: withToken('t') });
+    await expect(createTestClient({ fetch: answerRateLimited }).post('/v1/auth/login', { body })).rejects.toMatchObject(
+      {
+        retryAfter: 21,
+      },
+    );
+    const tokenClient = createTestClient({ fetch: answerRateLimited, credential: withToken('t') });
     await expect(tokenClient.get('/v1/auth/me')).rejects.toMatchObject({ status: 429, retryAfter: 21 });
     expect(requestCount).toBe(2);
   });
@@ -194,7 +196,7 @@ describe('the client', () => {
     const paths: string[] = [];
     const fetchFromWorker = createWorkerFetch();
     let remainingRefusalCount = 0;
-    const sendWatched = (async (input: RequestInfo, init?: RequestInit) => {
+    const recordAndSend = (async (input: RequestInfo, init?: RequestInit) => {
       const path = String(input).slice(BASE_URL.length);
       paths.push(path);
       if (path === '/v1/visualizations' && remainingRefusalCount-- > 0)
@@ -202,7 +204,7 @@ describe('the client', () => {
       return fetchFromWorker(input, init);
     }) as typeof fetch;
     const countExchanges = () => paths.filter((path) => path === '/tokens').length;
-    const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: sendWatched });
+    const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: recordAndSend });
     const [me, contexts, tables, accounts] = await Promise.all([
       keyClient.get('/v1/auth/me'),
       keyClient.get('/api/v1/share-contexts'),
@@ -230,7 +232,7 @@ describe('the client', () => {
     }
     const wrongKeyClient = createTestClient({
       credential: withKey({ ...company.apiKey, secret_key: 'wrong' }),
-      fetch: sendWatched,
+      fetch: recordAndSend,
     });
     await expect(wrongKeyClient.get('/v1/auth/me')).rejects.toMatchObject({ status: 401, code: 'Unauthorized' });
   });
@@ -384,7 +386,7 @@ describe('the client', () => {
     const sendLimited = createWorkerFetch({ RATE_LIMIT_IP_PER_SECOND: '1' });
     const statusCodes: number[] = [];
     const nonces = new Set<string | null>();
-    const sendCounted = (async (input: RequestInfo, init?: RequestInit) => {
+    const recordAndSend = (async (input: RequestInfo, init?: RequestInit) => {
       nonces.add(new Headers(init?.headers).get('x-nonce'));
       const response = await sendLimited(input, {
         ...init,
@@ -393,7 +395,7 @@ describe('the client', () => {
       statusCodes.push(response.status);
       return response;
     }) as typeof fetch;
-    const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: sendCounted });
+    const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: recordAndSend });
     await keyClient.get('/users');
     await keyClient.get('/users');
     expect(statusCodes).toContain(429);
@@ -415,11 +417,11 @@ describe('the client', () => {
       makeInUseResponse({ error_code: 'IDEMPOTENCY_KEY_IN_USE' }),
     ];
     const keys: (string | null)[] = [];
-    const sendBusy = (async (input: RequestInfo, init?: RequestInit) => {
+    const answerInUseFirst = (async (input: RequestInfo, init?: RequestInit) => {
       keys.push(new Headers(init?.headers).get('idempotency-key'));
       return refusals.shift() ?? createWorkerFetch()(input, init);
     }) as typeof fetch;
-    const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: sendBusy });
+    const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: answerInUseFirst });
     expect(await keyClient.post('/groups', { body: { name: 'Waited for' } })).toMatchObject({ name: 'Waited for' });
     expect(await keyClient.post('/groups', { body: { name: 'Another' } })).toMatchObject({ name: 'Another' });
     const [first, ...others] = keys;

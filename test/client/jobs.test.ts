@@ -127,7 +127,7 @@ describe('an upload by the client', () => {
     function line(chooseFailure: (patchCount: number) => 'lost' | 'answer lost' | undefined) {
       const sentRequests: string[] = [];
       const send = createWorkerFetch({ ...createTestQueue().env });
-      const sendFailing = (async (url: string, init: RequestInit) => {
+      const sendOrFail = (async (url: string, init: RequestInit) => {
         const offset = new Headers(init.headers).get('upload-offset');
         sentRequests.push([init.method, offset].filter(Boolean).join(' '));
         const failure =
@@ -139,7 +139,7 @@ describe('an upload by the client', () => {
         if (failure === 'answer lost') throw new TypeError('the line is dead');
         return answer;
       }) as typeof fetch;
-      return { api: createTokenClient(sendFailing), asked: sentRequests };
+      return { api: createTokenClient(sendOrFail), asked: sentRequests };
     }
 
     it('is sent in parts, and resumes where it was interrupted', async () => {
@@ -295,14 +295,14 @@ describe('waiting for a job', () => {
     const jobId = await uploadFiles(company, [makeCsvFile(CITIES_CSV)], queue);
     const pollRequests: string[] = [];
     const send = createWorkerFetch();
-    const sendWatched = (async (url: string, init: RequestInit) => {
+    const recordAndSend = (async (url: string, init: RequestInit) => {
       pollRequests.push(new URL(url).search);
       const at = pollRequests.length - 1;
       const response = await send(url, init);
       pollRequests[at] += ` ${response.status}`;
       return response;
     }) as typeof fetch;
-    const pendingWait = createTokenClient(sendWatched).waitFor('/v1/managed-tables/upload-jobs/{jobId}', {
+    const pendingWait = createTokenClient(recordAndSend).waitFor('/v1/managed-tables/upload-jobs/{jobId}', {
       params: { jobId },
     });
     await expect.poll(() => pollRequests).toEqual([' 200', '?wait=20']);

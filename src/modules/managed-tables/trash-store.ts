@@ -20,11 +20,11 @@ export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Prom
 
 const DELETED_SINCE_CONDITION = 'company_id = $1 AND deleted_at > $2';
 
-/** Reads a page of the tables deleted after `since` (ISO 8601), the latest deleted first, with the exact total. */
+/** Reads a page of the tables deleted after `deletedSince` (ISO 8601), the latest deleted first, with the exact total. */
 export async function readTablesDeletedSince(
   tx: TenantTx,
   companyId: string,
-  since: string,
+  deletedSince: string,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ total: number; records: DeletedTable[] }> {
   const rows = await tx.query<{ total: string } & Nullable<CatalogueRow & { deleted_at: string }>>(
@@ -35,7 +35,7 @@ export async function readTablesDeletedSince(
        ORDER BY deleted_at DESC, id DESC LIMIT $3 OFFSET $4
      ) AS page ON true
      ORDER BY page.deleted_at DESC, page.id DESC`,
-    [companyId, since, limit, offset],
+    [companyId, deletedSince, limit, offset],
   );
   return {
     total: Number(rows[0]?.total ?? 0),
@@ -46,19 +46,19 @@ export async function readTablesDeletedSince(
 }
 
 /**
- * Restores a table that was deleted after `since` (ISO 8601) in the catalogue, and locks it. A taken name violates
+ * Restores a table that was deleted after `deletedSince` (ISO 8601) in the catalogue, and locks it. A taken name violates
  * `managed_tables_display_name`. @returns undefined when there is no such table
  */
 export async function restoreDeletedTable(
   tx: TenantTx,
   key: TableKey,
-  since: string,
+  deletedSince: string,
   at: string,
 ): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
     `UPDATE console.managed_tables SET deleted_at = NULL, updated_at = $4
      WHERE id = $1 AND company_id = $2 AND deleted_at > $3 RETURNING ${CATALOGUE_COLUMNS_SQL}`,
-    [key.id, key.companyId, since, at],
+    [key.id, key.companyId, deletedSince, at],
   );
   return row && toTable(row);
 }

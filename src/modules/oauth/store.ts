@@ -65,17 +65,17 @@ export const upsertPublicClient = (db: ControlDb, record: typeof oauthPublicClie
     });
 
 /**
- * Sets the end of the retention of a dynamically registered client to `until` (ms), as the client was used. Clients with a
+ * Sets the end of the retention of a dynamically registered client to `expiresAt` (ms), as the client was used. Clients with a
  * metadata document are not extended: their document is read again.
  */
 export const extendClientRetention = (
   db: ControlDb,
   clientId: string,
-  { now, until }: { now: number; until: number },
+  { now, expiresAt }: { now: number; expiresAt: number },
 ) =>
   db
     .update(oauthPublicClients)
-    .set({ expiresAt: until })
+    .set({ expiresAt })
     .where(
       and(
         eq(oauthPublicClients.clientId, clientId),

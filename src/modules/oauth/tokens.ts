@@ -160,7 +160,7 @@ async function exchangeGrantCode(
       expiresAt: newRefreshToken.expiresAt,
     }),
     mail: mail ? [mail.statement] : [],
-    client: extendClientRetention(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
+    client: extendClientRetention(ctx.db, clientId, { now, expiresAt: now + CLIENT_RETENTION_MS }),
   });
   // It was ended since its code was taken.
   if (countChangedRows(begun) === 0) throw invalidGrant();
@@ -219,7 +219,7 @@ export async function refreshTokens(ctx: Context, refreshToken: string, request:
   } = await commit(ctx.db, {
     rotation: rotation.rotate,
     live: selectCurrentGrant(),
-    client: extendClientRetention(ctx.db, clientId, { now, until: now + CLIENT_RETENTION_MS }),
+    client: extendClientRetention(ctx.db, clientId, { now, expiresAt: now + CLIENT_RETENTION_MS }),
   });
   if (!grantAfter) throw invalidGrant();
   requireActiveCompany(grantAfter);

@@ -40,12 +40,12 @@ const hasConsented = (to: MailAddress): SQL =>
     existsSql(outsiders, eq(outsiders.companyId, to.companyId), eq(outsiders.email, to.email)),
   ) as SQL;
 
-const isBelowMailLimit = ({ email }: MailAddress, since: number): SQL =>
-  sql`(select count(*) from ${scheduledMails} where ${and(eq(scheduledMails.email, email), gt(scheduledMails.sentAt, since))}) < ${MAX_MAILS_PER_ADDRESS}`;
+const isBelowMailLimit = ({ email }: MailAddress, sentSince: number): SQL =>
+  sql`(select count(*) from ${scheduledMails} where ${and(eq(scheduledMails.email, email), gt(scheduledMails.sentAt, sentSince))}) < ${MAX_MAILS_PER_ADDRESS}`;
 
 /** Returns the SQL condition that the address may be mailed; evaluated by the write that starts the mail. */
-export const mayBeMailed = (to: MailAddress, since: number): SQL =>
-  and(not(hasEndedMails(to)), or(isAddressOfUser(to), and(hasConsented(to), isBelowMailLimit(to, since)))) as SQL;
+export const mayBeMailed = (to: MailAddress, sentSince: number): SQL =>
+  and(not(hasEndedMails(to)), or(isAddressOfUser(to), and(hasConsented(to), isBelowMailLimit(to, sentSince)))) as SQL;
 
 /** Counts a mail, if the previous statement of the batch started a mail. */
 export const countMail = (db: ControlDb, record: typeof scheduledMails.$inferSelect) =>

@@ -61,9 +61,9 @@ export function insertDueRuns(
 export const insertManualRun = (
   db: ControlDb,
   { id, companyId, scheduleId, occurrence }: Pick<ScheduleRun, 'id' | 'companyId' | 'scheduleId' | 'occurrence'>,
-  { now, maxCount, since }: { now: number; maxCount: number; since: number },
+  { now, maxCount, startedSince }: { now: number; maxCount: number; startedSince: number },
 ) => {
-  const recentRunCount = sql`(select count(*) from ${scheduleRuns} where schedule_id = ${scheduleId} and kind = 'manual' and occurrence > ${since})`;
+  const recentRunCount = sql`(select count(*) from ${scheduleRuns} where schedule_id = ${scheduleId} and kind = 'manual' and occurrence > ${startedSince})`;
   const record = { id, companyId, scheduleId, kind: 'manual', occurrence, status: 'queued', attempt: 0 } as const;
   return insertWhen(
     db,

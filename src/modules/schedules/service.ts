@@ -250,7 +250,7 @@ export async function runSchedule(ctx: PrincipalContext, id: string): Promise<st
       inserted: insertManualRun(ctx.db, run, {
         now,
         maxCount: MANUAL_RUN_LIMIT.maxRuns,
-        since: now - MANUAL_RUN_LIMIT.withinMs,
+        startedSince: now - MANUAL_RUN_LIMIT.withinMs,
       }),
     },
     { 'schedule_runs.': concurrentChange },

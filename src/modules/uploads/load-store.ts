@@ -85,15 +85,15 @@ export const selectLastLoad = (companyId: string, tableId: string): Statement =>
   values: [companyId, tableId],
 });
 
-/** Selects a page of a table's loads after `since` (ISO 8601), the last first, and their exact number as `total`. */
+/** Selects a page of a table's loads after `loadedSince` (ISO 8601), the last first, and their exact number as `total`. */
 export const selectLoads = (
   companyId: string,
   tableId: string,
-  since: string,
+  loadedSince: string,
   { limit, offset }: { limit: number; offset: number },
 ): { countStatement: Statement; pageStatement: Statement } => {
   const condition = `${LOADS_OF_TABLE_CONDITION} AND coalesce(loaded_at, updated_at) > $3`;
-  const values = [companyId, tableId, since];
+  const values = [companyId, tableId, loadedSince];
   return {
     countStatement: { text: `SELECT count(*) AS total FROM console.upload_jobs WHERE ${condition}`, values },
     pageStatement: {

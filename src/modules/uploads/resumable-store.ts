@@ -200,17 +200,17 @@ export async function deleteUpload(
   return row && toUpload(row);
 }
 
-/** Deletes up to `maxUploads` uploads without a byte since `until`, finished or not. @returns the number of deleted uploads */
+/** Deletes up to `maxUploads` uploads without a byte since `silentSince`, finished or not. @returns the number of deleted uploads */
 export async function deleteExpiredUploads(
   tx: TenantTx,
   companyId: string,
-  until: string,
+  silentSince: string,
   maxUploads: number,
 ): Promise<number> {
   return tx.execute(
     `DELETE FROM console.resumable_uploads WHERE updated_at <= $2 AND id IN (
        SELECT id FROM console.resumable_uploads WHERE company_id = $1 AND updated_at <= $2 ORDER BY updated_at LIMIT $3)`,
-    [companyId, until, maxUploads],
+    [companyId, silentSince, maxUploads],
   );
 }
 

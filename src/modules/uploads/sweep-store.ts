@@ -52,27 +52,27 @@ const SILENCE_CUTOFF_SQL = `CASE status WHEN 'waiting_confirm' THEN $2::timestam
 export async function readSilentJobs(
   tx: TenantTx,
   companyId: string,
-  since: SilenceCutoffs,
+  cutoffs: SilenceCutoffs,
   limit: number,
 ): Promise<SweptJob[]> {
   const rows = await tx.query<SweptRow>(
     `SELECT ${SWEPT_JOB_COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION} AND updated_at <= ${SILENCE_CUTOFF_SQL}
      ORDER BY updated_at LIMIT $4`,
-    [companyId, since.waitingCutoff, since.workingCutoff, limit],
+    [companyId, cutoffs.waitingCutoff, cutoffs.workingCutoff, limit],
   );
   return rows.map(toSweptJob);
 }
 
-/** Computes the milliseconds after the cutoffs `since` until the next active job is silent; null if no job is active. */
+/** Computes the milliseconds after the cutoffs until the next active job is silent; null if no job is active. */
 export async function measureTimeUntilSilent(
   tx: TenantTx,
   companyId: string,
-  since: SilenceCutoffs,
+  cutoffs: SilenceCutoffs,
 ): Promise<number | null> {
   const [row] = await tx.query<{ left: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at - ${SILENCE_CUTOFF_SQL})) * 1000)::bigint AS left
      FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE_JOB_CONDITION}`,
-    [companyId, since.waitingCutoff, since.workingCutoff],
+    [companyId, cutoffs.waitingCutoff, cutoffs.workingCutoff],
   );
   return row?.left ? Number(row.left) : null;
 }
@@ -86,13 +86,13 @@ export async function readJobs(tx: TenantTx, companyId: string, ids: string[]): 
 }
 
 /**
- * Deletes up to `limit` jobs that ended at or before `until` (ISO 8601). @returns the number of deleted jobs, and when the oldest
+ * Deletes up to `limit` jobs that ended at or before `endedUntil` (ISO 8601). @returns the number of deleted jobs, and when the oldest
  * remaining job ended, in milliseconds
  */
 export async function deleteEndedJobs(
   tx: TenantTx,
   companyId: string,
-  until: string,
+  endedUntil: string,
   limit: number,
 ): Promise<{ deletedCount: number; oldest: number | null }> {
   const isEndedSql = `company_id = $1 AND NOT (${ACTIVE_JOB_CONDITION})`;
@@ -106,7 +106,7 @@ export async function deleteEndedJobs(
        ON CONFLICT (day) DO UPDATE SET rows = of_day.rows + excluded.rows
      )
      SELECT count(*)::int AS count FROM deleted`,
-    [companyId, until, limit],
+    [companyId, endedUntil, limit],
   );
   const [row] = await tx.query<{ oldest: string | null }>(
     `SELECT (extract(epoch FROM min(updated_at)) * 1000)::bigint AS oldest FROM console.upload_jobs WHERE ${isEndedSql}`,

@@ -53,12 +53,12 @@ export const recordEmbedding = (
   db: ControlDb,
   type: TargetType,
   { companyId, id, version }: { companyId: string; id: string; version: number },
-  until: number,
+  embeddedUntil: number,
 ) => {
   const table = TARGET_TABLES[type];
   return db
     .update(table)
-    .set({ embeddedUntil: sql`max(coalesce(${table.embeddedUntil}, 0), ${until})` })
+    .set({ embeddedUntil: sql`max(coalesce(${table.embeddedUntil}, 0), ${embeddedUntil})` })
     .where(and(matchesId(table, companyId, id), eq(table.version, version)))
     .returning({ id: table.id });
 };

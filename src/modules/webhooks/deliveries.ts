@@ -47,10 +47,10 @@ export async function resendDelivery(ctx: PrincipalContext, endpointId: string, 
 export async function resendFailedDeliveries(
   ctx: PrincipalContext,
   endpointId: string,
-  since: number,
+  failedSince: number,
 ): Promise<number> {
   await requireActiveEndpoint(ctx, endpointId);
-  return callSender(ctx, endpointId, async (sender) => await sender.resendFailed(since));
+  return callSender(ctx, endpointId, async (sender) => await sender.resendFailed(failedSince));
 }
 
 /** Sends an example event to an endpoint. @returns the id of the delivery */

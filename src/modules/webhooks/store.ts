@@ -123,11 +123,11 @@ export const insertEvents = (db: ControlDb, companyId: string, records: readonly
     .onConflictDoNothing();
 
 /** Selects active companies with events that have waited since a time (ms). */
-export const selectCompaniesWithPendingEvents = (db: ControlDb, until: number, limit: number) =>
+export const selectCompaniesWithPendingEvents = (db: ControlDb, waitingSince: number, limit: number) =>
   db
     .selectDistinct({ companyId: events.companyId })
     .from(events)
-    .where(and(lte(events.occurredAt, until), isCompanyActive(events.companyId)))
+    .where(and(lte(events.occurredAt, waitingSince), isCompanyActive(events.companyId)))
     .limit(limit);
 
 /** Deletes events from before a time (ms) of companies without a webhook endpoint. */

@@ -99,7 +99,7 @@ export const SCHEDULE_GUARDS = [
       tests: UNSUBSCRIPTION_TESTS,
       title: 'gets no mail of that run either after unsubscribing from all mails of the company',
     },
-    { in: 'mayBeMailed', text: ', isBelowMailLimit(to, since)', title: 'of two companies' },
+    { in: 'mayBeMailed', text: ', isBelowMailLimit(to, sentSince)', title: 'of two companies' },
     { in: 'countMail', text: 'HAS_CHANGED_ROWS', without: 'sql`true`', title: 'of two companies' },
     {
       in: 'recordConsentRequest',

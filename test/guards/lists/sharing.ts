@@ -59,8 +59,8 @@ export const SHARING_GUARDS = [
       { in: 'recordEmbedding', text: ', eq(table.version, version)', ...MOMENT_CASE },
       {
         in: 'recordEmbedding',
-        text: 'max(coalesce(${table.embeddedUntil}, 0), ${until})',
-        without: '${until}',
+        text: 'max(coalesce(${table.embeddedUntil}, 0), ${embeddedUntil})',
+        without: '${embeddedUntil}',
         tests: RACE_TESTS,
       },
     ],

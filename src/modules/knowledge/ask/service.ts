@@ -140,7 +140,7 @@ async function recordQuestion(
   const { inserted } = await commit(ctx.db, {
     inserted: store.insertAskedQuestion(ctx.db, row, {
       limit: ctx.config.RATE_LIMIT_QUESTIONS_PER_MINUTE,
-      since: now - MINUTE_MS,
+      askedSince: now - MINUTE_MS,
     }),
     oldest: store.deleteOldestQuestions(ctx.db, companyId, MAX_KEPT_QUESTIONS),
   });

@@ -15,18 +15,18 @@ const makeLastNumberSql = (companyId: string): SQL =>
 
 /**
  * Stores a question under the next number; a question for the model only if its asker sent fewer than `limit` of these since
- * `since` (ms).
+ * `askedSince` (ms).
  */
 export const insertAskedQuestion = (
   db: ControlDb,
   row: Omit<AskedQuestionRow, 'number'>,
-  { limit, since }: { limit: number; since: number },
+  { limit, askedSince }: { limit: number; askedSince: number },
 ) => {
   const { companyId, askedBy } = row;
   const isOwnModelQuestion = and(
     eq(asked.companyId, companyId),
     eq(asked.askedBy, askedBy),
-    gt(asked.askedAt, since),
+    gt(asked.askedAt, askedSince),
     isNotNull(asked.model),
   );
   const isBelowLimit =
