@@ -8,6 +8,7 @@ import { GUARDS } from './guards.ts';
 import { UNGUARDED_CONDITIONS } from './no-guards.ts';
 
 const readSource = (file: string): string => readFileSync(file, 'utf8');
+const readWithoutComments = (file: string): string => readSource(file).replaceAll(/\/\*.*?\*\/|\/\/[^\n]*/gs, '');
 const SOURCE_FILES = execFileSync('git', ['ls-files', '--deduplicate', 'src', 'drizzle'], { encoding: 'utf8' })
   .split('\n')
   .filter((file) => /^src\/.*\.ts$|^drizzle\/.*\.sql$/.test(file) && existsSync(file));
@@ -17,7 +18,9 @@ function findProblems(guard: Guard): string[] {
   const misplacement = findMisplacement(guard);
   if (misplacement !== undefined) return [misplacement];
   const isTest = (file: string): boolean => existsSync(file) && statSync(file).isFile();
-  const missingTests = guard.tests.filter((file) => !isTest(file) || !readSource(file).includes(guard.title ?? ''));
+  const missingTests = guard.tests.filter(
+    (file) => !isTest(file) || !readWithoutComments(file).includes(guard.title ?? ''),
+  );
   return missingTests.map(
     (file) => `${formatName(guard)}: ${file} is not there, or has no title with “${guard.title}”. Correct the entry.`,
   );
@@ -50,7 +53,7 @@ const REPLACEMENT_WORDS = new Set(
 
 /** Lists the names in a replacement that its file does not contain: the test would fail because of them, not of the guard. */
 function findUnknownNames(guard: Guard): string[] {
-  const source = readSource(guard.file).replaceAll(/\/\*.*?\*\/|\/\/[^\n]*/gs, '');
+  const source = readWithoutComments(guard.file);
   const ownNames = new Set(
     [...guard.without.matchAll(/\blet (\w+)|(\w+)(?=[^()]*\) =>)/g)].map(([, name, parameter]) => name ?? parameter),
   );

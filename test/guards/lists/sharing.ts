@@ -156,7 +156,7 @@ export const SHARING_GUARDS = [
     },
   ]),
   ...makeGuards('src/modules/viewing/execution.ts', FRESH_RESULT_TESTS, [
-    { in: 'respondToExecution', text: 'if (isChanging) begin();', title: 'under way' },
+    { in: 'respondToExecution', text: 'if (isChanging) begin();', title: 'another change is unfinished' },
   ]),
   ...makeGuards('src/modules/embeds/store.ts', HOST_TOKEN_TESTS, [
     { in: 'insertSigningKey', text: '< ${maxKeys}', without: '>= 0' },
