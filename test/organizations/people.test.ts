@@ -240,11 +240,15 @@ describe('the erasure of a person', () => {
     const otherCompany = await createOwnedCompany();
     const person = await storePerson(company);
     const { id, email, outsiderId, name, ip: personIp, userAgent } = person;
-    // Another one, whose address ends alike; and the same address in another company.
+    // Another one, whose address ends alike; the same address in another company; and the staging table of a load.
     const otherUser = await createAllowedUser(company);
     const similarEmail = `x${email}`;
     await runSql('update users set email = ? where id = ?', similarEmail, otherUser.id);
     await expectSuccess(otherCompany.as.post('/v1/users/invite', { json: { email } }));
+
+    await runInContext({ kind: 'system', companyId: company.id }, async (ctx) =>
+      (await openDatabaseIfAny(ctx))?.execute(`CREATE TABLE console."${'0'.repeat(24)}" (sold_by text)`),
+    );
 
     const { status, body: refusedBody } = await company.as.delete(makePath(email));
     expect([status, refusedBody.error]).toEqual([409, 'USER_ACTIVE']);

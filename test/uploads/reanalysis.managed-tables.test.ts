@@ -266,6 +266,10 @@ describe('a second analysis of an upload job', () => {
     });
     expect((await analyze(jobId, { skip_lines: 1 }, uploader.as)).status).toBe(403);
     expect((await analyze(jobId, { header: true }, uploader.as)).status).toBe(403);
+    expect((await analyze(jobId, { delimiter: ';' }, uploader.as)).status).toBe(403);
+    expect((await analyze(jobId, { quote: null }, uploader.as)).status).toBe(403);
+    expect((await analyze(jobId, {}, uploader.as)).status).toBe(200);
+    await deliverAllMessages(queue);
     expect((await analyze(jobId, { header: false }, uploader.as)).status).toBe(200);
     await deliverAllMessages(queue);
     const visibleJob = (await uploader.as.get(`/v1/managed-tables/upload-jobs/${jobId}`)).body;
@@ -301,6 +305,13 @@ describe('a second analysis of an upload job', () => {
     expect((await confirmJob(company, jobId, { display_name: 'corrida_2', columns }, queue)).status).toBe(400);
     expect((await first.outcome).status).toBe(200);
     await deliverAllMessages(queue);
+    const finished = await runBeforeNextStatement(company.id, /SET status = 'inserting'/, async () => {
+      const answer = await analyze(jobId, { header: false });
+      await deliverAllMessages(queue);
+      return answer;
+    });
+    expect((await confirmJob(company, jobId, { display_name: 'corrida_2', columns }, queue)).status).toBe(400);
+    expect((await finished.outcome).status).toBe(200);
     const secondAnalysis = await runBeforeNextStatement(company.id, /SELECT status, step, state/, () =>
       analyze(jobId, {}),
     );

@@ -278,9 +278,13 @@ function removeClosedConnection(openConnections: OpenConnections, closedConnecti
 const getSqlOptions = ({ config }: CompanyContext): TenantSqlOptions =>
   config.NEON_WS_PROXY === undefined ? {} : { wsProxy: config.NEON_WS_PROXY };
 
-/** Selects the columns of the service's own tables in the company's Postgres that name the user who did something. */
+/**
+ * Selects the columns of the service's own tables in the company's Postgres that name the user who did something. The staging
+ * table of a load, named by an id, has columns of the company's own.
+ */
 const SELECT_USER_COLUMNS = `SELECT table_name, column_name FROM information_schema.columns
-  WHERE table_schema = 'console' AND data_type = 'text' AND column_name ~ '_by(_user_id)?$' ORDER BY 1, 2`;
+  WHERE table_schema = 'console' AND table_name !~ '^[0-9a-f]{24}$' AND data_type = 'text'
+    AND column_name ~ '_by(_user_id)?$' ORDER BY 1, 2`;
 
 type UserColumn = { table_name: string; column_name: string };
 

@@ -175,7 +175,7 @@ export const uploadEndpoints = [
       operationId: 'analyzeUploadJob',
       summary: 'Analyze the files of an upload job again',
       description:
-        'Reads all files of a job that waits for confirmation again, with what is said here; the rest is inferred. The job then waits again. If the files cannot be read so, it waits as before, with `inferred_schema.problem`. A member that none of the files has (a workbook has no delimiter, JSON and Parquet have none of these) is 422. To say `header: true` or `skip_lines` of files that somebody else sent also needs `managed-tables:data-read`, because names of columns are shown to all.',
+        'Reads all files of a job that waits for confirmation again, with what is said here; the rest is inferred. The job then waits again. If the files cannot be read so, it waits as before, with `inferred_schema.problem`. A member that none of the files has (a workbook has no delimiter, JSON and Parquet have none of these) is 422. To say `header: true` or `skip_lines`, or `delimiter`, `quote` or `sheet` without `header: false`, of files that somebody else sent also needs `managed-tables:data-read`, because names of columns are shown to all.',
       body: readingOptionsInput,
       returns: ok(z.object({ status: z.literal('queued') })),
       fails: [jobNotFound, notWaitingConfirm, invalidInput, ...tenantSqlFailures],

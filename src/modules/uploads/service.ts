@@ -262,7 +262,6 @@ type TableAction = 'managed-tables:list' | 'managed-tables:upload';
 /** Confirms the inferred schema with changes, and queues the load. Of concurrent confirmations of a job only one succeeds. */
 export async function confirmUpload(ctx: PrincipalContext, id: string, confirmation: Confirmation): Promise<void> {
   const database = await requireJobsDatabase(ctx);
-  const key = toJobKey(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
   requireMayChangeTable(ctx, job.mode, job.userTableId, job.evolve);
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
@@ -278,7 +277,7 @@ export async function confirmUpload(ctx: PrincipalContext, id: string, confirmat
     bytes_total: job.progress?.bytes_total ?? sumBytes(job.files),
   };
   try {
-    if (!(await store.confirmJob(database, key, { schema, progress }, formatIsoTimestamp(ctx.now()))))
+    if (!(await store.confirmJob(database, job, { schema, progress }, formatIsoTimestamp(ctx.now()))))
       throw notWaitingConfirm();
   } catch (error) {
     // Another job is loading a table of that name.
@@ -301,7 +300,9 @@ export async function reanalyseUpload(
   const key = toJobKey(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
   // Whoever says which line names the columns is shown it, and line by line the whole file.
-  const choosesHeaderLine = readingOptions.header === true || readingOptions.skip_lines !== undefined;
+  const { header, skip_lines, delimiter, quote, sheet } = readingOptions;
+  const mayMoveHeaderLine = [delimiter, quote, sheet].some((option) => option !== undefined);
+  const choosesHeaderLine = header === true || skip_lines !== undefined || (header !== false && mayMoveHeaderLine);
   if (choosesHeaderLine && job.createdByUserId !== ctx.actor.id)
     requireAction(ctx.actor, 'managed-tables:data-read', job.userTableId ?? '*');
   if (job.status !== 'waiting_confirm') throw notWaitingConfirm();

@@ -101,20 +101,20 @@ export async function readActiveJobs(tx: TenantTx, companyId: string, denials: D
 }
 
 /**
- * Moves a waiting job to its load. @returns false when it no longer waits @throws PostgresError of the constraint
+ * Moves a waiting job to its load. @returns false when it no longer waits, or was analyzed again since it was read @throws PostgresError of the constraint
  * `upload_jobs_name` when another job loads a table of that name
  */
 export async function confirmJob(
   tx: TenantTx,
-  key: JobKey,
+  job: JobKey & Pick<UploadJob, 'updatedAt'>,
   confirmed: { schema: ConfirmedSchema; progress: JobProgress },
   at: string,
 ): Promise<boolean> {
   const changedRows = await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'inserting', confirmed_schema = $3::json, progress = $4::json, step = step + 1, attempts = 0, updated_at = $5
-     WHERE ${JOB_KEY_CONDITION} AND status = 'waiting_confirm'`,
-    [key.id, key.companyId, JSON.stringify(confirmed.schema), JSON.stringify(confirmed.progress), at],
+     WHERE ${JOB_KEY_CONDITION} AND status = 'waiting_confirm' AND updated_at = $6`,
+    [job.id, job.companyId, JSON.stringify(confirmed.schema), JSON.stringify(confirmed.progress), at, job.updatedAt],
   );
   return changedRows === 1;
 }

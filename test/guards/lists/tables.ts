@@ -370,9 +370,15 @@ export const MANAGED_TABLE_GUARDS = [
     { in: 'lockJob', text: ' FOR UPDATE', tests: UPLOAD_RACE_TESTS, title: 'keeps another delivery' },
     {
       in: 'confirmJob',
-      text: " AND status = 'waiting_confirm'",
+      text: " AND status = 'waiting_confirm' AND updated_at = $6",
       tests: UPLOAD_RACE_TESTS,
       title: 'the confirmation of an upload job',
+    },
+    {
+      in: 'confirmJob',
+      text: ' AND updated_at = $6',
+      tests: REANALYSIS_TESTS,
+      title: 'makes a later confirmation fail',
     },
     {
       in: 'startReanalysis',

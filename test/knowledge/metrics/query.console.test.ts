@@ -496,6 +496,14 @@ describe('an item of a metric query', () => {
     await expectUnknownItem({ metrics: ['Nowhere'] }, 'Nowhere');
   });
 
+  it('divides sums and counts of integers as decimals', async () => {
+    await metric('Share', {
+      formula: 'sum(case when orders.total is null then 0 else 1 end) / (count(*) * 4)',
+      mapped_tables: ['orders'],
+    });
+    expect(Number((await queryRows({ metrics: ['Share'] }))[0]?.[0])).toBe(0.25);
+  });
+
   it('may divide by zero, with the result null', async () => {
     await metric('By zero', {
       formula: 'sum(orders.total / (orders.total - orders.total)) / 0',

@@ -79,7 +79,8 @@ export function applyArithmetic(operator: string, left: Expression, right: Expre
   const time = operator === '+' || operator === '-' ? applyTimeArithmetic(operator, left, right) : undefined;
   if (time) return time;
   const [a, b] = [castToNumber(left), castToNumber(right)];
-  if (operator === '/') return sql('decimal')`${convertToType('decimal', a)} / nullif(${b}, 0)`;
+  // Always cast: Postgres sums and counts what is declared a decimal or an integer as bigint, whose division is an integer's.
+  if (operator === '/') return sql('decimal')`${a}::numeric / nullif(${b}, 0)`;
   const type = a.type === 'integer' && b.type === 'integer' ? 'integer' : 'decimal';
   if (operator === '%') return sql(type)`${a} % nullif(${b}, 0)`;
   return sql(type)`${a} ${operator} ${b}`;
