@@ -48,7 +48,7 @@ export function redactValue(value: unknown, person: Person): unknown {
   return Object.fromEntries(
     Object.entries(record).map(([name, member]) => {
       if (isOwnAction && ORIGIN_MEMBERS.includes(name)) return [name, null];
-      return [name, name in ownReplacements ? ownReplacements[name] : redactValue(member, person)];
+      return [name, Object.hasOwn(ownReplacements, name) ? ownReplacements[name] : redactValue(member, person)];
     }),
   );
 }

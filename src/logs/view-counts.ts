@@ -23,7 +23,7 @@ const readViewsCursor = (sql: SqlStorage): ViewsCursor =>
 const VIEW_EVENT_TYPES = ['share.resolved', 'share.executed'];
 
 /**
- * Adds the next events, at most `logLimits.sliceRows`, to the counts: on request, daily, and before events move.
+ * Adds the next events, at most `logLimits.slice`, to the counts: on request, daily, and before events move.
  * @returns whether more are left
  */
 export function countViews(sql: SqlStorage): boolean {

@@ -503,6 +503,10 @@ describe('the pseudonym of an erased person', () => {
       ip: null,
       deep: [{ actorEmail: 'p', userAgent: null }],
     });
+    expect(redactValue({ constructor: 'Bosch', toString: 'x' }, person)).toEqual({
+      constructor: 'Bosch',
+      toString: 'x',
+    });
     expect(redactValue({ principalId: null, ip: '192.0.2.9' }, person)).toEqual({ principalId: null, ip: null });
     expect(redactValue({ principalId: 'b', ip: '192.0.2.9' }, person)).toEqual({ principalId: 'b', ip: '192.0.2.9' });
     expect(redactValue({ principalId: 'b', ip, resourceId: person.ids[0] }, person)).toEqual({

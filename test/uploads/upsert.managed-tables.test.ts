@@ -257,11 +257,14 @@ describe('an upsert', () => {
   });
 
   it('fails without a change when its key is not unique in the table', async () => {
-    const { id, upsert, indexes } = await createFilledTable();
+    const { id, upsert, indexes, routes } = await createFilledTable();
     const job = await upsert('store,name\n7,x\n', ['store']);
     expect(job.error).toMatchObject({ code: 'UPSERT_KEY_NOT_UNIQUE', column: 'store', value: '1' });
     expect(await readValues(id)).toEqual(ROWS_BEFORE);
     expect(await indexes()).toEqual([]);
+    const code = 'z'.repeat(5_000);
+    expect((await routes.insert([{ code }, { code }])).status).toBe(201);
+    expect((await upsert('code\na\n', ['code'])).error).toMatchObject({ value: `${code.slice(0, 199)}…` });
   });
 
   it('fails without a column that is not nullable if it inserts a row, but not if it only updates rows', async () => {

@@ -56,10 +56,10 @@ export interface RowPage {
   isStale: boolean;
 }
 
-/** The maximum number of tables that an isolate caches. */
-const MAX_CACHED_TABLES = 500;
+/** The maximum number of columns in all tables that an isolate caches: with the longest names and labels some 12 MB. */
+const MAX_CACHED_COLUMNS = 20_000;
 /** The tables as this isolate read them last. */
-const cachedTables = new RecentlyUsed<string, ManagedTable>(MAX_CACHED_TABLES);
+const cachedTables = new RecentlyUsed<string, ManagedTable>(MAX_CACHED_COLUMNS, (_, { columns }) => 1 + columns.length);
 
 const formatTableKey = ({ companyId, id }: store.TableKey): string => `${companyId} ${id}`;
 

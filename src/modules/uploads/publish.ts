@@ -95,7 +95,7 @@ async function findIndexProblem(
   const refusal = toIndexRefusal(error);
   if (!refusal) return undefined;
   if (refusal.reason === 'duplicate') {
-    const value = formatDuplicate(refusal, requireConfirmed(job).columns);
+    const value = cutValue(formatDuplicate(refusal, requireConfirmed(job).columns));
     return new JobProblem(duplicateValue(refusal.columns.join(', '), value));
   }
   const indexes = await listIndexes(ctx, job.userTableId ?? '');

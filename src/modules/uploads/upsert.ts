@@ -5,7 +5,7 @@ import { formatDuplicate, toIndexRefusal } from '../../tenant-sql/indexes.ts';
 import { tooManyIndexes } from '../managed-tables/failures.ts';
 import { type ManagedTable, requireUniqueIndex } from '../managed-tables/service.ts';
 import { type LoadState, listLoadedColumns } from './chunks.ts';
-import { isKeyedById } from './inference/index.ts';
+import { cutValue, isKeyedById } from './inference/index.ts';
 import type { LoadResult } from './job.ts';
 import {
   idUnknown,
@@ -90,7 +90,7 @@ async function requireKeyIndex(
     if (!refusal) throw error;
     throw new JobProblem(
       refusal.reason === 'duplicate'
-        ? keyNotUnique(keyColumns, formatDuplicate(refusal, columns))
+        ? keyNotUnique(keyColumns, cutValue(formatDuplicate(refusal, columns)))
         : tooLongForIndex(keyColumns.join(', '), {}),
     );
   }

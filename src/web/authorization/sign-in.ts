@@ -158,7 +158,7 @@ function buildPasskeyForm({ slug, passkey_domain: domain }: Company, onSignedIn:
     const credential = await navigator.credentials.get({ publicKey }).catch(() => null);
     if (credential === null) throw new ApiProblem(0, 'NO_PASSKEY', AUTHORIZATION_TEXTS.noPasskey);
     const response = (credential as PublicKeyCredential).toJSON();
-    continueSignIn(
+    await continueSignIn(
       await callWithTexts('/v1/auth/passkeys/verify', { body: { company_slug: slug, response } }),
       onSignedIn,
     );
@@ -230,10 +230,12 @@ function readIdToken({ state, nonce }: NonNullable<StoredSignIn['social']>): str
 export function continueAfterProvider(onSignedIn: SignInCallback): boolean {
   const pendingSignIn = takeStoredSignIn();
   if (pendingSignIn?.result === undefined || pendingSignIn.address !== location.href) return false;
-  if ('failed' in pendingSignIn.result) {
+  const showFailure = () => {
     const retryButton = buildButton(AUTHORIZATION_TEXTS.next, () => location.reload(), 'primary');
     showCard(AUTHORIZATION_TEXTS.badTitle, [buildParagraph(AUTHORIZATION_TEXTS.ssoFailed), retryButton], true);
-  } else continueSignIn(pendingSignIn.result, onSignedIn);
+  };
+  if ('failed' in pendingSignIn.result) showFailure();
+  else continueSignIn(pendingSignIn.result, onSignedIn).catch(showFailure);
   return true;
 }
 
@@ -252,11 +254,11 @@ function askForCode(identity: { company_slug: string; email: string }, onSignedI
 }
 
 /** Continues after the first factor: asks for the second factor, has it set up, or completes the sign-in. */
-function continueSignIn(result: SignInResult, onSignedIn: SignInCallback): void {
+async function continueSignIn(result: SignInResult, onSignedIn: SignInCallback): Promise<void> {
   const { token, user, pending_2fa_token: pendingToken } = result;
   if (token !== undefined && user) onSignedIn({ token, email: user.email });
   else if (pendingToken === undefined) askForPasskey();
-  else if (result.requires_2fa_setup) void setUpSecondFactor(pendingToken, onSignedIn);
+  else if (result.requires_2fa_setup) await setUpSecondFactor(pendingToken, onSignedIn);
   else askForSecondFactor(pendingToken, onSignedIn);
 }
 
@@ -271,7 +273,7 @@ function askForSecondFactor(pendingToken: string, onSignedIn: SignInCallback): v
   const submitFactor = async () => {
     const code = field.input.value.trim();
     const fieldName = /^[\d\s-]+$/.test(code) && code.replaceAll(/\D/g, '').length === 6 ? 'totp_token' : 'backup_code';
-    continueSignIn(
+    await continueSignIn(
       await callWithTexts('/v1/auth/2fa/login', { body: { pending_2fa_token: pendingToken, [fieldName]: code } }),
       onSignedIn,
     );
