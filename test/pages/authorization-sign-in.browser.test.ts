@@ -226,7 +226,10 @@ describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
     await signIn(ownersPage);
     await ownersPage.getByText(texts.passkeyAsked).waitFor();
     const first = await openConsentPage();
+    await first.route('**/2fa/setup', (route) => route.fulfill({ status: 503, json: {} }), { times: 1 });
     await signIn(first, email, password);
+    await first.locator('.error').first().waitFor();
+    await findButton(first, texts.signInAction).click();
     await waitForHeading(first, texts.setupTitle);
     expect(await findAxeViolations(first)).toEqual([]);
     const secret = await first.locator('dd code').innerText();
