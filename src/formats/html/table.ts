@@ -129,7 +129,8 @@ const toShownText = (text: string): string =>
   decodeEntities(text.replace(/[ \t\r\n\f]+/g, ' ').replaceAll(LINE_BREAK_PLACEHOLDER, '\n'))
     .replaceAll('\u00a0', ' ')
     .replaceAll('\0', '')
-    .replace(/ *\n\s*/g, '\n')
+    // From its first space only: a long run of spaces would be searched from each of them.
+    .replace(/(?<! ) *\n\s*/g, '\n')
     .trim()
     .toWellFormed();
 

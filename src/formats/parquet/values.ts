@@ -146,9 +146,13 @@ const makeDecimalFormatter = (scale: number) => (value: unknown) => {
   return `${unscaledValue < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 };
 
-/** Reads a whole number in two's complement, the highest byte first. */
+/** Maximum number of bytes of a decimal number, more than any type has: the time to read one grows with their square. */
+const MAX_DECIMAL_BYTES = 512;
+
+/** Reads a whole number in two's complement, the highest byte first. @throws ParquetProblem `damaged` if it is too long */
 function readSigned(bytes: Uint8Array): bigint {
   if (bytes.length === 0) return 0n;
+  if (bytes.length > MAX_DECIMAL_BYTES) throw new ParquetProblem('damaged');
   let value = 0n;
   for (const byte of bytes) value = (value << 8n) | BigInt(byte);
   return BigInt.asIntN(bytes.length * 8, value);

@@ -63,6 +63,12 @@ describe('an HTML page that is uploaded as a table', () => {
     ).toBe('"a b","x\ny\nz","João & <b> \'€€&unknown; AT&T","1 234","a""b","c d\ne"\n"x",,,,,\n');
   });
 
+  it('is read with a cell of 800,000 spaces, in time that does not grow with their square', async () => {
+    const spaces = '\u00a0'.repeat(400_000);
+    const text = await convertToText(`<table><tr><td>a${spaces}b${spaces}<br>c</td></tr><tr><td>x</td></tr></table>`);
+    expect(text === `"a${' '.repeat(400_000)}b\nc"\n"x"\n`).toBe(true);
+  }, 30_000);
+
   it('has merged header cells joined to names, merged texts repeated below, and merged numbers only in their first cell', async () => {
     const page = `<table><tr><th rowspan="2">Cliente</th><th colspan="2">2023</th></tr><tr><th>Jan</th><th>Fev</th></tr>
       <tr><td rowspan="2">Ana</td><td rowspan=2>1</td><td>2</td></tr><tr><td>3</td></tr></table>`;

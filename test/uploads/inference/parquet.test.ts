@@ -1,5 +1,7 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
+import { ParquetProblem } from '../../../src/formats/parquet/problem.ts';
+import { chooseFormatter } from '../../../src/formats/parquet/values.ts';
 import { FIXTURE_NAMES, MANY_ROWS, readFixture } from '../parquet.ts';
 import { readRecords, readRecordsProblem } from './records.ts';
 
@@ -122,6 +124,18 @@ describe('a Parquet file', () => {
     ['an offset of pages beyond its end', makeParquetFile([1, 2], claimOffset), { code: 'PARQUET_UNREADABLE' }],
   ])('is refused for %s', async (_, bytes, expected) => {
     expect(await readRecordsProblem('d.parquet', bytes)).toMatchObject({ ...expected, file: 'd.parquet' });
+  });
+
+  it('may have decimal numbers of 512 bytes, and no longer ones, which take time that grows with their square', () => {
+    const { formatValue } = chooseFormatter(
+      { name: 'n', type: 'BYTE_ARRAY', converted_type: 'DECIMAL', scale: 2 },
+      'n',
+    );
+    expect(formatValue(new Uint8Array(512).fill(255))).toBe('-0.01');
+    expect(formatValue(new Uint8Array(512).with(0, 127))).toBe(
+      `${(127n << 4088n) / 100n}.${String((127n << 4088n) % 100n).padStart(2, '0')}`,
+    );
+    expect(() => formatValue(new Uint8Array(513))).toThrow(new ParquetProblem('damaged'));
   });
 
   it('is read, or refused with a known error, whichever byte is changed', async () => {
