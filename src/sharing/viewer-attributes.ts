@@ -52,13 +52,19 @@ export function combineAttributes(attributeSets: readonly ViewerAttributes[]): V
   for (const attributes of attributeSets) {
     for (const [slug, value] of Object.entries(attributes)) {
       const currentValue = combinedValues.get(slug);
-      combinedValues.set(
-        slug,
-        currentValue === undefined ? value : toList(currentValue).filter((scalar) => hasValue(value, scalar)),
-      );
+      combinedValues.set(slug, currentValue === undefined ? value : intersectAttributes(currentValue, value));
     }
   }
   return Object.fromEntries(combinedValues);
+}
+
+/** Intersects two values of an attribute: to one value where either is one, as inputs that take no list need. */
+function intersectAttributes(
+  first: AttributeScalar | readonly AttributeScalar[],
+  other: AttributeScalar | readonly AttributeScalar[],
+): AttributeScalar | readonly AttributeScalar[] {
+  const commonValues = toList(first).filter((scalar) => hasValue(other, scalar));
+  return Array.isArray(first) && Array.isArray(other) ? commonValues : (commonValues[0] ?? []);
 }
 
 const toList = (value: AttributeScalar | readonly AttributeScalar[]): readonly AttributeScalar[] =>

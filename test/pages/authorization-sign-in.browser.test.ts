@@ -228,7 +228,7 @@ describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
     const first = await openConsentPage();
     await first.route('**/2fa/setup', (route) => route.fulfill({ status: 503, json: {} }), { times: 1 });
     await signIn(first, email, password);
-    await first.locator('.error').first().waitFor();
+    await first.locator('[role=alert].error').waitFor();
     await findButton(first, texts.signInAction).click();
     await waitForHeading(first, texts.setupTitle);
     expect(await findAxeViolations(first)).toEqual([]);
