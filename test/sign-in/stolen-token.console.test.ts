@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { authorizeOauthClient } from '../oauth/support.ts';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
@@ -192,6 +193,8 @@ describe('the reset of a second factor', () => {
     await enrolAuthenticator(as);
     await runSql('DELETE FROM group_bindings WHERE principal_id = ?', owner.id);
     expect((await resetFactor(manager.as, owner.id)).status).toBe(403);
+    const { program } = await authorizeOauthClient(administrator.as, { scope: 'users:update' });
+    expect((await resetFactor(program, owner.id)).status).toBe(403);
     expect((await resetFactor(administrator.as, owner.id)).status).toBe(204);
   });
 });

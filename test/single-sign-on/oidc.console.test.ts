@@ -4,8 +4,9 @@ import { finishSignIn } from '../sign-in/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { addPasskey, createAuthenticator } from '../support/passkeys.ts';
 import { runSql, sendDuringRace } from '../support/race.ts';
-import { enrolAuthenticator } from '../support/second-factor.ts';
+import { computeCode, enrolAuthenticator } from '../support/second-factor.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { setQuotas } from '../usage/support.ts';
 import { signInAtProvider } from './browser.ts';
@@ -170,6 +171,27 @@ describe('a sign-in with an OpenID Provider', () => {
     await setSsoOnly(true);
     expect((await finishSignIn(pending_2fa_token, { totp_token: makeCode() })).status).toBe(200);
     await setSsoOnly(false);
+  });
+
+  it('asks for an authenticator in the place of a passkey that the company’s settings keep from being used', async () => {
+    const ownCompany = await createOwnedCompany();
+    await configureSso(ownCompany, await registerClient(ownCompany));
+    const { email, as } = await createAllowedUser(ownCompany);
+    await expectSuccess(addPasskey(as, await createAuthenticator()));
+    await expectSuccess(addPasskey(ownCompany.as, await createAuthenticator()));
+    const signIn = async (login: string) =>
+      expectSuccess(exchangeCode(readRedirect(await signInByProvider(login, ownCompany)).code as string));
+    const putSettings = (json: object) => expectSuccess(ownCompany.as.put('/v1/company/settings', { json }));
+    await putSettings({ require_2fa: true });
+    expect(await signIn(email)).toEqual({ requires_2fa: true, methods: ['passkey'] });
+    await putSettings({ sso_only: true });
+    const { requires_2fa_setup, pending_2fa_token } = await signIn(email);
+    expect(requires_2fa_setup).toBe(true);
+    const { secret } = await expectSuccess(callApi('POST', '/v1/auth/2fa/setup', { json: { pending_2fa_token } }));
+    const json = { pending_2fa_token, totp_token: computeCode(secret) };
+    expect(await expectSuccess(callApi('POST', '/v1/auth/2fa/enable', { json }))).toHaveProperty('token');
+    // The owner's passkey may still be used.
+    expect(await signIn(ownCompany.owner.email)).toEqual({ requires_2fa: true, methods: ['passkey'] });
   });
 
   it('keeps its code while the company is suspended', async () => {

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { authorizeOauthClient } from '../oauth/support.ts';
 import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
@@ -291,8 +292,12 @@ describe('the pinned identity of a user with more permissions than the caller', 
     expect((await as.delete(`/v1/users/${await find()}/identities`)).status).toBe(403);
   });
 
-  it('can be deleted by an administrator for the owner', async () => {
-    expect((await company.as.delete(`/v1/users/${company.owner.id}/identities`)).status).toBe(204);
+  it('can be deleted by an administrator for the owner, but not by a program of theirs within scopes', async () => {
+    const { as, owner } = await createOwnedCompany();
+    await runSql('DELETE FROM group_bindings WHERE principal_id = ?', owner.id);
+    const { program } = await authorizeOauthClient(as, { scope: 'users:update' });
+    expect((await program.delete(`/v1/users/${owner.id}/identities`)).status).toBe(403);
+    expect((await as.delete(`/v1/users/${owner.id}/identities`)).status).toBe(204);
   });
 });
 

@@ -60,8 +60,10 @@ export async function completeSignIn(
   const tokenPrefix = isSso ? SSO_TOKEN_PREFIX : '';
   if (user.mfaEnabled) return askForSecondFactor(ctx, user, 'login', { tokenPrefix, extraStatements });
   if (company?.require2fa) {
+    // A passkey is no way in beside the single sign-on that a company requires, so it does not count after one.
+    const isPasskeyRefused = isSso && company.ssoOnly && !user.isOwner;
     // Else whoever knows the password could set up an authenticator of their own, and sign in past the passkey.
-    if (passkeys.length > 0) return { purpose: 'passkey' };
+    if (passkeys.length > 0 && !isPasskeyRefused) return { purpose: 'passkey' };
     return askForSecondFactor(ctx, user, 'setup', { tokenPrefix, extraStatements });
   }
   return { ...(await beginSession(ctx, user, extraStatements)), user };

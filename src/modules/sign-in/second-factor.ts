@@ -1,5 +1,5 @@
 import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
-import { isAdministrator } from '../../access/evaluation.ts';
+import { isUnrestricted } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { selectAccess, toAccessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext, UserContext } from '../../context.ts';
@@ -110,7 +110,7 @@ export async function resetSecondFactor(ctx: PrincipalContext, userId: string): 
     access: selectAccess(ctx.db, { companyId, principalType: 'user', principalId: userId }),
   });
   if (!user) throw userNotFound();
-  if (user.isOwner && !isAdministrator(ctx.actor.access)) throw cannotResetOwnersFactor();
+  if (user.isOwner && !isUnrestricted(ctx.actor.access)) throw cannotResetOwnersFactor();
   requireMayGrant(ctx.actor, toAccessSources(companyId, user.isOwner, access));
   const removedFactors = removeAllFactors(ctx.db, user, ctx.now());
   const consequences = prepareSecurityConsequences(ctx, user, 'second_factor_reset');

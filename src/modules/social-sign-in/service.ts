@@ -1,6 +1,7 @@
 import { generateRandomNonce, generateRandomState } from 'oauth4webapi';
+import { isUnrestricted } from '../../access/evaluation.ts';
+import { administratorsOnly } from '../../access/failures.ts';
 import { writeWithoutEscalation } from '../../access/grants.ts';
-import { requireAdministrator } from '../../access/requirements.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -151,7 +152,7 @@ export async function deleteUserIdentity(ctx: PrincipalContext, userId: string):
   const { companyId } = ctx.actor;
   const [user] = await selectUser(ctx.db, companyId, userId);
   if (!user) throw userNotFound();
-  if (user.isOwner) requireAdministrator(ctx.actor);
+  if (user.isOwner && !isUnrestricted(ctx.actor.access)) throw administratorsOnly();
   await writeWithoutEscalation(ctx, { principalType: 'user', principalId: userId }, () =>
     commit(ctx.db, { identity: deleteIdentity(ctx.db, companyId, userId) }),
   );
