@@ -2,9 +2,10 @@ import { type BoundValue, coerceParameter, isChoiceKind } from '../sql-templates
 import type { Input } from './filter-policy.ts';
 
 type AttributeScalar = string | number | boolean;
+type AttributeValue = AttributeScalar | readonly AttributeScalar[];
 
 /** The attributes of a viewer, by slug, set by whoever grants the access. They decide which rows are shown. */
-export type ViewerAttributes = Readonly<Record<string, AttributeScalar | readonly AttributeScalar[]>>;
+export type ViewerAttributes = Readonly<Record<string, AttributeValue>>;
 
 /** The viewer of an embed, identified by the embedding host. */
 export interface EmbedViewer {
@@ -48,7 +49,7 @@ export function intersectValues(
  * attribute, only the values in all of them. Texts, numbers and booleans are compared as the texts that are bound.
  */
 export function combineAttributes(attributeSets: readonly ViewerAttributes[]): ViewerAttributes {
-  const combinedValues = new Map<string, AttributeScalar | readonly AttributeScalar[]>();
+  const combinedValues = new Map<string, AttributeValue>();
   for (const attributes of attributeSets) {
     for (const [slug, value] of Object.entries(attributes)) {
       const currentValue = combinedValues.get(slug);
@@ -58,17 +59,13 @@ export function combineAttributes(attributeSets: readonly ViewerAttributes[]): V
   return Object.fromEntries(combinedValues);
 }
 
-/** Intersects two values of an attribute: to one value where either is one, as inputs that take no list need. */
-function intersectAttributes(
-  first: AttributeScalar | readonly AttributeScalar[],
-  other: AttributeScalar | readonly AttributeScalar[],
-): AttributeScalar | readonly AttributeScalar[] {
+/** Intersects two attribute values. The result is a list only where both are: some inputs take a single value only. */
+function intersectAttributes(first: AttributeValue, other: AttributeValue): AttributeValue {
   const commonValues = toList(first).filter((scalar) => hasValue(other, scalar));
   return Array.isArray(first) && Array.isArray(other) ? commonValues : (commonValues[0] ?? []);
 }
 
-const toList = (value: AttributeScalar | readonly AttributeScalar[]): readonly AttributeScalar[] =>
-  typeof value === 'object' ? value : [value];
+const toList = (value: AttributeValue): readonly AttributeScalar[] => (typeof value === 'object' ? value : [value]);
 
-const hasValue = (value: AttributeScalar | readonly AttributeScalar[], scalar: AttributeScalar): boolean =>
+const hasValue = (value: AttributeValue, scalar: AttributeScalar): boolean =>
   toList(value).some((element) => String(element) === String(scalar));

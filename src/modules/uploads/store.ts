@@ -101,8 +101,8 @@ export async function readActiveJobs(tx: TenantTx, companyId: string, denials: D
 }
 
 /**
- * Moves a waiting job to its load. @returns false when it no longer waits, or was analyzed again since it was read @throws PostgresError of the constraint
- * `upload_jobs_name` when another job loads a table of that name
+ * Moves a waiting job to its load. @returns false when it no longer waits, or was analyzed again since it was read
+ * @throws PostgresError of the constraint `upload_jobs_name` when another job loads a table of that name
  */
 export async function confirmJob(
   tx: TenantTx,

@@ -79,7 +79,7 @@ export function applyArithmetic(operator: string, left: Expression, right: Expre
   const time = operator === '+' || operator === '-' ? applyTimeArithmetic(operator, left, right) : undefined;
   if (time) return time;
   const [a, b] = [castToNumber(left), castToNumber(right)];
-  // Always cast: Postgres sums and counts what is declared a decimal or an integer as bigint, whose division is an integer's.
+  // Postgres sums small integers to bigint, whatever type the sum has here, and cuts the quotient of two bigints.
   if (operator === '/') return sql('decimal')`${a}::numeric / nullif(${b}, 0)`;
   const type = a.type === 'integer' && b.type === 'integer' ? 'integer' : 'decimal';
   if (operator === '%') return sql(type)`${a} % nullif(${b}, 0)`;
