@@ -229,18 +229,50 @@ describe('the stored revocations of embed tokens', () => {
     expect(await listRevokedSubjects(ownCompany)).toEqual([]);
   });
 
+  it('show no id of a viewer or of a host: those of older versions are hidden at the next scheduled run', async () => {
+    const ownCompany = await createOwnedCompany();
+    const ownDashboardId = (await createSalesDashboard(ownCompany)).dashboard._id;
+    const makeTokenFor = (id: string) =>
+      createEmbedRecord(ownCompany, 'dashboards', ownDashboardId, { viewer: { id, attributes: {} } });
+    const viewerTokens = [await makeTokenFor('ana@x.test'), await makeTokenFor('ben\nx.test')];
+    const { id: ownTokenId, token: ownToken } = await makeDashboardToken(ownCompany, ownDashboardId);
+    for (const subject of ['viewer:ana@x.test', 'viewer:ben\nx.test', 'token:ana@x.test', `token:${ownTokenId}`])
+      await runSql('insert into embed_revocations select ?, ?, ?', ownCompany.id, subject, Date.now() + 60_000);
+    const readStatuses = () =>
+      Promise.all([...viewerTokens, { token: ownToken }].map(({ token }) => readDashboardStatus(token)));
+    expect(await readStatuses()).toEqual([401, 401, 401]);
+    await revokeAndRead({ viewer_id: 'ana@x.test' }, ownCompany.as);
+    await runScheduled();
+    expect(await readStatuses()).toEqual([401, 401, 401]);
+    expect(await listRevokedSubjects(ownCompany)).toEqual([
+      `token:${ownTokenId}`,
+      expect.stringMatching(/^token:sha256:[0-9a-f]{64}$/),
+      expect.stringMatching(/^viewer:sha256:[0-9a-f]{64}$/),
+      expect.stringMatching(/^viewer:sha256:[0-9a-f]{64}$/),
+    ]);
+    const [revocation] = (
+      await env.CONTROL_DB.prepare(
+        "select max(revoked_at) as at from embed_revocations where company_id = ? and subject like 'viewer:%'",
+      )
+        .bind(ownCompany.id)
+        .all<{ at: number }>()
+    ).results;
+    expect(revocation?.at).toBeGreaterThan(Date.now());
+  });
+
   it('are limited to ten thousand tokens and viewers of a company, but not for whole dashboards', async () => {
     const ownCompany = await createOwnedCompany();
     const ownDashboardId = (await createSalesDashboard(ownCompany)).dashboard._id;
     const { id } = await makeDashboardToken(ownCompany, ownDashboardId);
+    await revokeAndRead({ viewer_id: 'known' }, ownCompany.as);
     await runSql(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 9999)
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 9998)
        insert into embed_revocations select ?, 'viewer:v' || i, 1 from n`,
       ownCompany.id,
     );
     const last = await postRevocation({ token_id: id }, ownCompany.as);
     const refusedAnswer = await postRevocation({ viewer_id: 'one more' }, ownCompany.as);
-    const repeatedAnswer = await postRevocation({ viewer_id: 'v1' }, ownCompany.as);
+    const repeatedAnswer = await postRevocation({ viewer_id: 'known' }, ownCompany.as);
     const dashboardAnswer = await postRevocation({ dashboard_id: ownDashboardId }, ownCompany.as);
     expect([last, refusedAnswer, repeatedAnswer, dashboardAnswer].map(({ status }) => status)).toEqual([
       204, 422, 204, 204,

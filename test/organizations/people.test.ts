@@ -10,6 +10,7 @@ import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts
 import { COMPANY_TABLES, getControlTableName } from '../../src/modules/organizations/end/control-store.ts';
 import { DATA_STORES } from '../../src/modules/organizations/end/stores.ts';
 import { appendRecords, getTimeDaysAgo, makeRecord, settleLog } from '../company-log/support.ts';
+import { createEmbedRecord, REVOCATION_PATH, readStatus } from '../embeds/support.ts';
 import { createSchedule, recordConsent } from '../schedules/support.ts';
 import {
   addContextMember,
@@ -250,6 +251,14 @@ describe('the erasure of a person', () => {
       (await openDatabaseIfAny(ctx))?.execute(`CREATE TABLE console."${'0'.repeat(24)}" (sold_by text)`),
     );
 
+    const { dashboard } = await createSalesDashboard(company);
+    const embeds = [];
+    for (const viewerId of [id, email]) {
+      const viewer = { id: viewerId, attributes: {} };
+      embeds.push(await createEmbedRecord(company, 'dashboards', dashboard._id, { viewer }));
+      expect((await company.as.post(REVOCATION_PATH, { json: { viewer_id: viewerId } })).status).toBe(204);
+    }
+
     const { status, body: refusedBody } = await company.as.delete(makePath(email));
     expect([status, refusedBody.error]).toEqual([409, 'USER_ACTIVE']);
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
@@ -286,8 +295,8 @@ describe('the erasure of a person', () => {
     expect(await countRows('users where id = ? and email = ?', otherUser.id, similarEmail)).toBe(1);
 
     const { created_by_user_id: pseudonym } = (await selectRow<{ created_by_user_id: string }>(
-      'select created_by_user_id from dashboards where company_id = ?',
-      company.id,
+      'select created_by_user_id from dashboards where company_id = ? and id <> ?',
+      ...[company.id, dashboard._id],
     )) as { created_by_user_id: string };
     expect(pseudonym).toMatch(/^[0-9a-f]{24}$/);
     const auditRecords = await readRecords('audit', company.id);
@@ -318,6 +327,16 @@ describe('the erasure of a person', () => {
     expect((await company.as.get(makePath(email))).body.records).toEqual([]);
     // No file of an archived day is left that its log does not name.
     expect((await listFileKeys()).filter((key) => key.startsWith(`log/${company.id}/`)).length).toBe(2);
+    for (const { token } of embeds) expect(await readStatus('d', token)).toBe(401);
+  });
+
+  it('leaves what revokes the embed tokens of a viewer with their address', async () => {
+    const email = 'viewer-of-old@x.test';
+    await runSql('insert into embed_revocations values (?, ?, 1)', company.id, `viewer:${email}`);
+    expect(await expectSuccess(company.as.delete(makePath(email)))).toEqual({ erased: {} });
+    expect(
+      await countRows('embed_revocations where company_id = ? and subject = ?', company.id, `viewer:${email}`),
+    ).toBe(1);
   });
 
   it('is complete after an interruption, and is refused for a person who is activated meanwhile', async () => {

@@ -49,7 +49,7 @@ export const embedRevocations = sqliteTable(
   'embed_revocations',
   {
     companyId: companyId(),
-    /** Subject that the tokens share: see `formatSubject` of the embeds. */
+    /** Subject that the tokens share: see `listSubjects` of the embeds. */
     subject: text('subject').notNull(),
     revokedAt: timestampColumn('revoked_at').notNull(),
   },

@@ -7,12 +7,19 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import { invalidInput } from '../../kernel/failure.ts';
 import type { Action } from '../../permissions/actions.ts';
 import { isNothingDenied } from '../../permissions/denials.ts';
+import { computeSha256Hex } from '../../platform/secrets.ts';
 import type { TargetType } from '../../sharing/share-event.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { prepareShareEvent } from '../share-activity/service.ts';
 import { getVisualization } from '../visualizations/service.ts';
 import { type EmbedClaims, MAX_LIFETIME_SECONDS } from './claims.ts';
-import { deleteRevocationsBefore, deleteTargetRevocations, upsertRevocation } from './store.ts';
+import {
+  deleteRevocation,
+  deleteRevocationsBefore,
+  deleteTargetRevocations,
+  selectShownSubjects,
+  upsertRevocation,
+} from './store.ts';
 import { getTokenIdRange, parseTarget } from './token-id.ts';
 
 /** The tokens to revoke: one, all for one target, or all of one viewer. */
@@ -24,20 +31,28 @@ export type Revocation =
 /** The maximum number of tokens and viewers that a company may revoke one by one, within a year. */
 const MAX_REVOCATIONS = 10_000;
 
-const SUBJECT_FORMATS = {
-  all: 'all',
-  token: (id: string) => `token:${id}`,
-  target: ({ type, id }: EmbedClaims['target']) => `${type}:${id}`,
-  viewer: (id: string) => `viewer:${id}`,
-};
+const ALL_SUBJECT = 'all';
+const formatTarget = ({ type, id }: EmbedClaims['target']) => `${type}:${id}`;
+const formatToken = (id: string) => `token:${id}`;
+
+/**
+ * Formats the id of a viewer, or of a token that a host made, as a digest: it may name a person, and the revocation stays valid
+ * when the person is erased. Unkeyed, so that it also stays valid when a secret is replaced.
+ */
+const formatForeignId = async (companyId: string, by: 'token' | 'viewer', id: string) =>
+  `${by}:sha256:${await computeSha256Hex(`${companyId}\n${id}`)}`;
 
 /** Returns the subjects of all revocations that cover a token. */
-export const listSubjects = ({ id, target, viewer }: Pick<EmbedClaims, 'id' | 'target' | 'viewer'>): string[] => [
-  SUBJECT_FORMATS.all,
-  SUBJECT_FORMATS.token(id),
-  SUBJECT_FORMATS.target(target),
-  ...(viewer ? [SUBJECT_FORMATS.viewer(viewer.id)] : []),
-];
+export async function listSubjects(
+  companyId: string,
+  { id, target, viewer }: Pick<EmbedClaims, 'id' | 'target' | 'viewer'>,
+): Promise<string[]> {
+  const subjects = [ALL_SUBJECT, formatTarget(target), formatToken(id)];
+  if (!parseTarget(id)) subjects.push(await formatForeignId(companyId, 'token', id));
+  // Until the scheduled run has hidden it, an older revocation shows the viewer's id.
+  if (viewer) subjects.push(`viewer:${viewer.id}`, await formatForeignId(companyId, 'viewer', viewer.id));
+  return subjects;
+}
 
 /** Revokes the company's tokens that were issued before this moment, from the next request on. */
 export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation): Promise<void> {
@@ -53,7 +68,7 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
   const { revoked, told } = await commit(ctx.db, {
     revoked: upsertRevocation(
       ctx.db,
-      { companyId, subject: formatSubject(revocation), revokedAt: now },
+      { companyId, subject: await formatSubject(companyId, revocation), revokedAt: now },
       field === undefined ? null : MAX_REVOCATIONS,
     ),
     told: event.statement,
@@ -70,8 +85,11 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
   event.send(told);
 }
 
-const formatSubject = (revocation: Revocation): string =>
-  revocation.by === 'target' ? SUBJECT_FORMATS.target(revocation) : SUBJECT_FORMATS[revocation.by](revocation.id);
+async function formatSubject(companyId: string, revocation: Revocation): Promise<string> {
+  if (revocation.by === 'target') return formatTarget(revocation);
+  const isOwnToken = revocation.by === 'token' && parseTarget(revocation.id) !== undefined;
+  return isOwnToken ? formatToken(revocation.id) : formatForeignId(companyId, revocation.by, revocation.id);
+}
 
 /**
  * Makes statements that revoke all embed tokens of a company issued until `now` (ms), whoever signed them. Older revocations
@@ -79,7 +97,7 @@ const formatSubject = (revocation: Revocation): string =>
  */
 export const makeRevokeAllStatements = (db: ControlDb, companyId: string, now: number) => ({
   superseded: deleteTargetRevocations(db, companyId, ALL_SUBJECTS_RANGE, now),
-  revoked: upsertRevocation(db, { companyId, subject: SUBJECT_FORMATS.all, revokedAt: now }, null),
+  revoked: upsertRevocation(db, { companyId, subject: ALL_SUBJECT, revokedAt: now }, null),
 });
 
 /** The bounds of a range that contains all subjects. */
@@ -88,7 +106,7 @@ const ALL_SUBJECTS_RANGE = { firstSubject: '', endSubject: '~' };
 /** Returns the range of subjects that contains those of single tokens of a target. */
 function getSingleTokenRange(target: EmbedClaims['target']): { firstSubject: string; endSubject: string } {
   const { firstId, endId } = getTokenIdRange(target);
-  return { firstSubject: SUBJECT_FORMATS.token(firstId), endSubject: SUBJECT_FORMATS.token(endId) };
+  return { firstSubject: formatToken(firstId), endSubject: formatToken(endId) };
 }
 
 /**
@@ -131,7 +149,21 @@ export function requireNothingDenied({ actor }: PrincipalContext, actions: reado
   if (deniedAction) throw accessDenied(deniedAction);
 }
 
-/** Deletes revocations whose tokens have all expired since. For the scheduled run. */
-export async function purgeRevocations(ctx: Context): Promise<void> {
-  await deleteRevocationsBefore(ctx.db, ctx.now() - MAX_LIFETIME_SECONDS * 1000 - DAY_MS);
+/** The number of subjects that one scheduled run hides. */
+const HIDDEN_PER_RUN = 500;
+
+/**
+ * Deletes revocations whose tokens have all expired since, and hides the ids of viewers and of hosts' tokens that older
+ * versions stored. For the scheduled run.
+ */
+export async function purgeRevocations({ db, now }: Context): Promise<void> {
+  await deleteRevocationsBefore(db, now() - MAX_LIFETIME_SECONDS * 1000 - DAY_MS);
+  for (const shown of await selectShownSubjects(db, HIDDEN_PER_RUN)) {
+    const [, by, id] = /^(token|viewer):(.*)$/s.exec(shown.subject) as unknown as [string, 'token' | 'viewer', string];
+    const subject = await formatForeignId(shown.companyId, by, id);
+    await commit(db, {
+      hidden: upsertRevocation(db, { ...shown, subject }, null),
+      deleted: deleteRevocation(db, shown),
+    });
+  }
 }

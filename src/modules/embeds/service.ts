@@ -65,7 +65,7 @@ export const generateEmbed = (
       revoked: [revoked],
     } = await readTogether(ctx.db, {
       key: selectRotations(ctx.db, companyId),
-      revoked: selectRevokedAt(ctx.db, companyId, listSubjects({ id: tokenId, target, viewer })),
+      revoked: selectRevokedAt(ctx.db, companyId, await listSubjects(companyId, { id: tokenId, target, viewer })),
     });
     const expiresAt = (Math.floor(ctx.now() / 1000) + expiresIn) * 1000;
     const token = await signEmbed(ctx, {

@@ -70,6 +70,22 @@ export const deleteTargetRevocations = (
 export const deleteRevocationsBefore = (db: ControlDb, time: number) =>
   db.delete(embedRevocations).where(lt(embedRevocations.revokedAt, time));
 
+/** Selects revocations, of all companies, whose subject is the id of a viewer or of a host's token as it is. */
+export const selectShownSubjects = (db: ControlDb, limit: number) => {
+  const { subject } = embedRevocations;
+  const isForeignToken = sql`${subject} like 'token:%' and ${subject} not glob 'token:[dv]-*'`;
+  return db
+    .select()
+    .from(embedRevocations)
+    .where(sql`(${subject} like 'viewer:%' or ${isForeignToken}) and ${subject} not glob '*:sha256:*'`)
+    .limit(limit);
+};
+
+export const deleteRevocation = (db: ControlDb, { companyId, subject }: typeof embedRevocations.$inferSelect) =>
+  db
+    .delete(embedRevocations)
+    .where(and(eq(embedRevocations.companyId, companyId), eq(embedRevocations.subject, subject)));
+
 export type SigningKey = typeof embedSigningKeys.$inferSelect;
 
 /** Adds a key while the company has fewer than `maxKeys`. */

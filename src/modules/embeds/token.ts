@@ -99,7 +99,7 @@ async function readTokenState({ db }: Context, claims: EmbedClaims, keyId = '') 
   const validity = {
     signingKey: selectSigningKey(db, companyId, keyId),
     rotations: selectRotations(db, companyId),
-    revoked: selectRevokedAt(db, companyId, listSubjects(claims)),
+    revoked: selectRevokedAt(db, companyId, await listSubjects(companyId, claims)),
     company: selectCompany(db, companyId),
   };
   if (target.type === 'visualization') {

@@ -121,6 +121,7 @@ export const SHARING_GUARDS = [
     { in: 'deleteTargetRevocations', text: 'lte(embedRevocations.revokedAt, revokedUntil),' },
     { in: 'deleteTargetRevocations', text: 'gte(embedRevocations.subject, firstSubject),' },
     { in: 'deleteTargetRevocations', text: ' lt(embedRevocations.subject, endSubject),' },
+    { in: 'deleteRevocation', text: 'eq(embedRevocations.subject, subject)', without: 'sql`true`', title: 'hidden at' },
     { in: 'deleteRevocationsBefore', text: 'lt(embedRevocations.revokedAt, time)', without: 'sql`true`' },
   ]),
   ...makeGuards(

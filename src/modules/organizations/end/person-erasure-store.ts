@@ -3,6 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from '../../../db/client.ts';
 import { events, outbox } from '../../../db/schema/outbox.ts';
 import { outsiders } from '../../../db/schema/share-contexts.ts';
+import { embedRevocations } from '../../../db/schema/shares.ts';
 import { sessions } from '../../../db/schema/sign-in.ts';
 import { invitations, users } from '../../../db/schema/users.ts';
 import { listPersonalColumns } from '../../../db/shown-columns.ts';
@@ -116,6 +117,8 @@ function listTextColumns(table: TableWithCompany): SQLiteColumn[] {
       column.getSQLType() === 'text' &&
       !column.primary &&
       column.name !== 'company_id' &&
+      // In another form a subject revokes nothing; the embeds hide its person themselves.
+      column !== embedRevocations.subject &&
       !SECRET_COLUMN_PATTERN.test(column.name),
   );
 }
