@@ -315,7 +315,7 @@ export const MANAGED_TABLE_GUARDS = [
       in: 'claimUpload',
       text: ' AND NOT is_finished',
       tests: ['test/uploads/resumable.managed-tables.test.ts'],
-      title: 'bytes of another type',
+      title: 'answers the upload where no byte is sent',
     },
     {
       in: 'claimUpload',
