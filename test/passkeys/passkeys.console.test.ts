@@ -3,6 +3,7 @@ import { callApi, createCaller } from '../support/api.ts';
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, logIn, PASSWORD } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
+import { waitForAuditRecord } from '../support/log.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
 import {
   type AuthenticatorFaults,
@@ -315,7 +316,9 @@ describe('a sign-in with a passkey', () => {
   it('is refused for inactive and deleted users', async () => {
     const { id, authenticator } = await createPasskeyUser();
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
-    expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual([403, 'FORBIDDEN']);
+    const refusedAnswer = await signInWithPasskey(company.slug, authenticator);
+    expect(readStatusAndCode(refusedAnswer)).toEqual([403, 'FORBIDDEN']);
+    expect(await waitForAuditRecord(company, refusedAnswer)).toMatchObject({ principalType: 'user', principalId: id });
     await expectSuccess(company.as.delete(`/v1/users/${id}`));
     expect(readStatusAndCode(await signInWithPasskey(company.slug, authenticator))).toEqual(INVALID_PASSKEY_ERROR);
   });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { waitForAuditRecord } from '../support/log.ts';
 import { listMailsTo, readCode, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
@@ -104,7 +105,9 @@ describe('a mailed code', () => {
     const { id, email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);
     await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
-    expect((await verifyCode(email, code)).body.error).toBe('INVALID_CODE');
+    const refusedAnswer = await verifyCode(email, code);
+    expect(refusedAnswer.body.error).toBe('INVALID_CODE');
+    expect(await waitForAuditRecord(company, refusedAnswer)).toMatchObject({ principalType: 'user', principalId: id });
   });
 
   it('is stored only as an HMAC', async () => {

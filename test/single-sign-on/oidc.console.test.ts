@@ -4,6 +4,7 @@ import { finishSignIn } from '../sign-in/support.ts';
 import { type ApiResponse, callApi, createCaller } from '../support/api.ts';
 import { advanceClock } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
+import { waitForAuditRecord } from '../support/log.ts';
 import { addPasskey, createAuthenticator } from '../support/passkeys.ts';
 import { runSql, sendDuringRace } from '../support/race.ts';
 import { computeCode, enrolAuthenticator } from '../support/second-factor.ts';
@@ -148,7 +149,9 @@ describe('a sign-in with an OpenID Provider', () => {
     await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
     const deactivatedExchange = await exchangeCode(code as string);
     expect([deactivatedExchange.status, deactivatedExchange.body.error]).toEqual([403, 'FORBIDDEN']);
-    expect(readRedirect(await signInByProvider(email)).error).toBe('user_not_active');
+    const refusedAnswer = await signInByProvider(email);
+    expect(readRedirect(refusedAnswer).error).toBe('user_not_active');
+    expect(await waitForAuditRecord(company, refusedAnswer)).toMatchObject({ principalType: 'user', principalId: id });
   });
 
   it('asks a user who has a second factor for a code', async () => {

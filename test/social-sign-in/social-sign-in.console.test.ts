@@ -6,6 +6,7 @@ import { type ApiResponse, BASE_URL, callApi, createCaller } from '../support/ap
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
+import { waitForAuditRecord } from '../support/log.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { countRows, runSql, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -158,9 +159,13 @@ describe('an ID token of an identity provider', () => {
   it('signs in neither an unknown person nor an inactive user', async () => {
     const { id, email } = await createAllowedUser(company);
     await runSql('UPDATE users SET is_active = 0 WHERE id = ?', id);
-    for (const address of ['stranger@elsewhere.test', email]) {
-      const { status, body } = await signIn(await createIdToken({ claims: { email: address } }));
-      expect([status, body.error]).toEqual([403, 'FORBIDDEN']);
+    for (const [address, principalId] of [
+      ['stranger@elsewhere.test', null],
+      [email, id],
+    ]) {
+      const answer = await signIn(await createIdToken({ claims: { email: address } }));
+      expect(readStatusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
+      expect(await waitForAuditRecord(company, answer)).toMatchObject({ principalId });
     }
   });
 

@@ -176,6 +176,7 @@ export async function logInWithPasskey(
   if (!passkey || !user || response.response.userHandle !== makeUserHandle(user.id)) throw invalidPasskey();
   const scope = { companyId: company.id, userId: null };
   const { challenge, ...use } = await verifyAuthentication(ctx, scope, response, passkey);
+  ctx.setOwner(company.id, { type: 'user', id: user.id });
   requireSsoOptional(company, user);
   if (!user.isActive) throw userNotActive();
   const session = await prepareSession(ctx, user, { condition: HAS_CHANGED_ROWS });

@@ -59,7 +59,9 @@ export async function logInWithCode(
     codes: [code],
     users: [user],
   } = await commit(ctx.db, { codes: codeCheck.statement, users: selectUserByEmail(ctx.db, company.id, input.email) });
-  if (!code?.usedAt || !user?.isActive) throw wrongEmailedCode();
+  if (!code?.usedAt || !user) throw wrongEmailedCode();
+  ctx.setOwner(company.id, { type: 'user', id: user.id });
+  if (!user.isActive) throw wrongEmailedCode();
   return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())]);
 }
 

@@ -182,11 +182,12 @@ const issueCode = (
     if (email === null) throw new SignInRefusal('email_missing');
     const [knownUser] = await selectUserByEmail(ctx.db, company.id, email);
     if (!knownUser && !configuration.jitProvisioning) throw new SignInRefusal('user_not_found');
+    if (knownUser) ctx.setOwner(company.id, { type: 'user', id: knownUser.id });
     if (knownUser && !knownUser.isActive) throw new SignInRefusal('user_not_active');
     const name = personNameField.safeParse(identity.name).data;
     const newUser = knownUser ? null : prepareActiveUser(ctx, company.id, { email, name, passwordHash: null });
     const user = (knownUser ?? newUser?.record) as User;
-    ctx.setOwner(company.id, { type: 'user', id: user.id });
+    if (newUser) ctx.setOwner(company.id, { type: 'user', id: user.id });
 
     const code = newSecretToken();
     const record = {

@@ -104,6 +104,7 @@ export async function signInWithIdToken(
     throw error;
   });
   const [user] = await selectUserByEmail(ctx.db, company.id, address);
+  if (user) ctx.setOwner(company.id, { type: 'user', id: user.id });
   requireSsoOptional(company, user);
   // The same answer for an unknown user and an inactive one.
   if (!user?.isActive) throw userNotActive();

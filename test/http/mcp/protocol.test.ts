@@ -6,7 +6,7 @@ import { PROTOCOL_VERSIONS } from '../../../src/http/mcp/protocol.ts';
 import { createTable, createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import { BASE_URL, callApi } from '../../support/api.ts';
 import { createProvisionedCompany } from '../../support/companies.ts';
-import { readRecords } from '../../support/log.ts';
+import { readRecords, waitForAuditRecord } from '../../support/log.ts';
 import {
   createAllowedAccount,
   createSignedCaller,
@@ -348,7 +348,7 @@ describe('a caller of /mcp', () => {
   it('is counted and audited once per call, with the action and the resource of the tool', async () => {
     const id = await createTable(company.as, 'recorded', [makeColumn('name')]);
     const answer = await owner.tool('describe_table', { table_id: id });
-    const record = await waitForRecord(answer.headers);
+    const record = await waitForAuditRecord(company, answer);
     expect(record).toMatchObject({
       principalType: 'user',
       principalId: company.owner.id,
@@ -359,7 +359,7 @@ describe('a caller of /mcp', () => {
       status: 200,
     });
     const refusedAnswer = await createKeyAgent(serviceAccount).tool('query_rows', { table_id: id });
-    expect(await waitForRecord(refusedAnswer.headers)).toMatchObject({
+    expect(await waitForAuditRecord(company, refusedAnswer)).toMatchObject({
       principalType: 'service_account',
       principalId: serviceAccount.id,
       credential: serviceAccount.keyId,
@@ -369,7 +369,10 @@ describe('a caller of /mcp', () => {
     });
     const invalidCall = await owner.tool('query_rows', { tabel: 1 });
     expect(invalidCall.text).toMatch(/table_id.*is required/s);
-    expect(await waitForRecord(invalidCall.headers)).toMatchObject({ action: 'managed-tables:data-read', status: 422 });
+    expect(await waitForAuditRecord(company, invalidCall)).toMatchObject({
+      action: 'managed-tables:data-read',
+      status: 422,
+    });
     const readRemainingRequests = async () =>
       Number((await owner.tool('list_tables')).headers.get('x-ratelimit-remaining'));
     const first = await readRemainingRequests();
@@ -384,17 +387,6 @@ describe('a caller of /mcp', () => {
     });
     expect(answer.status).toBe(429);
   });
-
-  const waitForRecord = (headers: Headers) =>
-    vi.waitFor(
-      async () => {
-        const values = { correlationId: headers.get('x-correlation-id') as string };
-        const [record, ...more] = await readRecords('audit', company.id, { values });
-        expect([record === undefined, more]).toEqual([false, []]);
-        return record;
-      },
-      { timeout: 15_000, interval: 50 },
-    );
 });
 
 describe('/mcp/', () => {
