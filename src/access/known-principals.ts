@@ -94,8 +94,12 @@ const MAX_CLIENT_LENGTH = 256;
 /** Formats a principal's credential for the audit trail: the session or key, and the OAuth client that acts with it. */
 export function formatCredential(actor: Principal): string {
   const sessionOrKeyId = actor.kind === 'user' ? actor.sessionId : actor.keyId;
-  return actor.client ? `oauth:${sessionOrKeyId}:${actor.client.id.slice(0, MAX_CLIENT_LENGTH)}` : sessionOrKeyId;
+  return actor.client ? formatClientCredential(sessionOrKeyId, actor.client.id) : sessionOrKeyId;
 }
+
+/** Formats the credential of an OAuth client for the audit trail. @param id the id of the grant, or of the client's key */
+export const formatClientCredential = (id: string, clientId: string): string =>
+  `oauth:${id}:${clientId.slice(0, MAX_CLIENT_LENGTH)}`;
 
 /** A credential as a request presents it, checked as far as possible without a database or Durable Object. */
 export interface PresentedCredential {

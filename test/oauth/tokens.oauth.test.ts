@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Caller, callApi, createCaller } from '../support/api.ts';
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany, PASSWORD } from '../support/companies.ts';
+import { waitForAuditRecord } from '../support/log.ts';
 import { listMailsTo, readLink, readNewestMail } from '../support/mail.ts';
 import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -438,6 +439,22 @@ describe('the OAuth grant type client_credentials', () => {
     expect((await postForm('/oauth/revoke', { token: access_token, client_id: 'x' })).body.error).toBe(
       'unsupported_token_type',
     );
+  });
+
+  it('gives a token that the audit trail names, also where its first request is over a limit', async () => {
+    const createProgram = async (scope: string) => {
+      const headers = { authorization: `Basic ${encodeCredentials()}` };
+      const form = { grant_type: 'client_credentials', scope };
+      return createCaller((await expectSuccess(postForm('/oauth/token', form, headers))).access_token);
+    };
+    await expectSuccess((await createProgram('groups:list')).get('/v1/groups'));
+    const refusedAnswer = await (await createProgram('groups:get')).get('/v1/groups', {
+      env: { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' },
+    });
+    expect([refusedAnswer.status, (await waitForAuditRecord(company, refusedAnswer)).credential]).toEqual([
+      429,
+      expect.stringMatching(`^oauth:[a-f0-9]{24}:${company.apiKey.access_key}$`),
+    ]);
   });
 
   it('gives a token for /mcp, which the API refuses', async () => {

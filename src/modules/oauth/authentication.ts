@@ -1,6 +1,6 @@
 import { compileAccess, limitToScopes } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
-import type { KnownPrincipal } from '../../access/known-principals.ts';
+import { formatClientCredential, type KnownPrincipal } from '../../access/known-principals.ts';
 import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
 import { selectAccess, toAccessSources } from '../../access/sources.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
@@ -21,7 +21,7 @@ export const authenticateGrant =
     return {
       // Tokens of one grant may have different scopes.
       credential: `grant ${companyId} ${userId} ${grantId} ${scope}`,
-      claims: { companyId, type: 'user', principalId: userId, credentialId: `oauth:${grantId}:${clientId}` },
+      claims: { companyId, type: 'user', principalId: userId, credentialId: formatClientCredential(grantId, clientId) },
       matchesPrincipal: async () => true,
       readPrincipal: () => readGrant(ctx, claims),
       recordUse: ({ proof }) => recordLastUse(ctx, proof as LastUse),
@@ -42,7 +42,7 @@ async function readGrant(ctx: Context, claims: GrantClaims): Promise<KnownPrinci
     access: selectAccess(ctx.db, { companyId, principalType: 'user', principalId: userId }),
   });
   if (!live || live.resource !== claims.resource || live.clientId !== claims.client_id) throw invalidToken();
-  const credential = `oauth:${grantId}:${claims.client_id}`;
+  const credential = formatClientCredential(grantId, claims.client_id);
   requireActiveCompany(live, () => ctx.setOwner(companyId, { type: 'user', id: userId, credential }));
   const { user, companySlug, expiresAt, lastUsedAt } = live;
   return {
@@ -85,6 +85,7 @@ export const authenticateClient =
       { companyId, serviceAccountId, keyId, accessKey },
       {
         credential: `client ${accessKey} ${scope}`,
+        credentialId: formatClientCredential(keyId, accessKey),
         makeActor: (account) => ({
           ...account,
           client: { id: accessKey, grantId: null },

@@ -38,14 +38,15 @@ export interface KeyClaims {
 
 /**
  * Makes the credential of a token that was issued for an API key. It is not valid longer than the key, which is read from the
- * database or the isolate's cache as for a signature. @param as the name of the credential and the actor to use, if an OAuth
- * client acts for the service account
+ * database or the isolate's cache as for a signature. @param as the name of the credential, its id in the audit trail and
+ * the actor to use, if an OAuth client acts for the service account
  */
 export function toKeyCredential(
   ctx: Context,
   { companyId, serviceAccountId, keyId, accessKey }: KeyClaims,
-  as: { credential: string; makeActor(keyActor: ServiceAccountActor): ServiceAccountActor } = {
+  as: { credential: string; credentialId: string; makeActor(keyActor: ServiceAccountActor): ServiceAccountActor } = {
     credential: formatKeyCacheName(accessKey),
+    credentialId: keyId,
     makeActor: (foundActor) => foundActor,
   },
 ): PresentedCredential {
@@ -56,7 +57,7 @@ export function toKeyCredential(
     actor.keyId === keyId;
   return {
     credential: as.credential,
-    claims: { companyId, type: 'service_account', principalId: serviceAccountId, credentialId: keyId },
+    claims: { companyId, type: 'service_account', principalId: serviceAccountId, credentialId: as.credentialId },
     matchesPrincipal: async ({ actor }) => isKeyActor(actor),
     async readPrincipal() {
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
