@@ -7,7 +7,15 @@ import { createItemMaker, queryMetrics } from './metrics/support.ts';
 import { createModel, NO_MODEL_ENV } from './model.ts';
 import { QUESTIONS_PATH } from './questions/support.ts';
 import { acceptSuggestion, createPromotion, SUGGESTIONS_PATH } from './suggesting.ts';
-import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH, makeName } from './support.ts';
+import {
+  createConcept,
+  createItem,
+  createNode,
+  createRelation,
+  KNOWLEDGE_PATH,
+  makeName,
+  readInvalidFields,
+} from './support.ts';
 
 const company = await createProvisionedCompany();
 const { as } = company;
@@ -120,6 +128,28 @@ describe('a suggestion whose acceptance creates an item that the caller is denie
     expect(listed.records).toContainEqual(suggestion);
     const { name: createdName } = await expectSuccess(company.as.get(`${KNOWLEDGE_PATH}/semantic/${resource._id}`));
     expect(createdName).toBe(name);
+  });
+});
+
+describe('a list that names a concept that the caller is denied', () => {
+  it('can be put in another order and be shortened, but the concept is added by nobody who may not see it', async () => {
+    const { as } = await createDeniedUser();
+    const { hiddenId, openId } = concepts;
+    const id = await createItem(company.as, { depends_on_concepts: [openId, hiddenId] });
+    const sendList = (depends_on_concepts: string[]) =>
+      as.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json: { depends_on_concepts } });
+    for (const list of [[hiddenId, openId], [hiddenId], []])
+      expect((await expectSuccess(sendList(list))).depends_on_concepts).toEqual(list);
+    expect(readInvalidFields(await sendList([openId, hiddenId]))).toEqual(['depends_on_concepts.1']);
+  });
+
+  it('says nothing about the other lists of the item', async () => {
+    const { as } = await createDeniedUser();
+    const id = await createItem(company.as, { depends_on_concepts: [concepts.hiddenId] });
+    const json = { source_concept_ids: [concepts.hiddenId] };
+    expect(readInvalidFields(await as.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json }))).toEqual([
+      'source_concept_ids.0',
+    ]);
   });
 });
 
