@@ -129,3 +129,8 @@ export function readOnce<T>(db: ControlDb, key: string, readValue: () => Promise
   knownReads.set(key, foundRead);
   return foundRead;
 }
+
+/** Forgets what `readOnce` has read, so that it is read anew. */
+export const forgetReads = (db: ControlDb): void => {
+  readsByKey.delete(db);
+};

@@ -10,6 +10,7 @@ import {
   openContext,
   type PrincipalContext,
 } from '../context.ts';
+import { forgetReads } from '../db/client.ts';
 import { PreparedResponse } from '../kernel/files.ts';
 import { truncateText } from '../kernel/text.ts';
 import { chooseAcceptedLocale, DEFAULT_LOCALE } from '../texts/locales.ts';
@@ -322,7 +323,11 @@ function handleWhenChanged(
         c.req.header('if-none-match'),
         await computeVersion(shownRecord, contract.versionDeclaration as VersionDeclaration),
       ),
-    respond: () => handleInContext(call.ctx),
+    respond() {
+      // What the authorization has read may be older than the version that the wait begins with.
+      forgetReads(call.ctx.db);
+      return handleInContext(call.ctx);
+    },
     async respondAfterRecheck() {
       const { context, close } = openContext(readOrigin(c), { kind: 'anonymous' });
       try {

@@ -6,7 +6,7 @@ import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { runSql, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
+import { createRacingEnv, runSql, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { createTestQueue, deliverMessage } from '../uploads/support.ts';
 import { createSalesTable, makeParameter } from '../visualizations/support.ts';
@@ -340,6 +340,34 @@ describe('the processing of a Data API job', () => {
     );
     expect(await readDataJob(id)).toMatchObject({ status: 'running', row_count: null });
     expect(await listResultObjects(id)).toEqual([]);
+  });
+
+  it('keeps the result when the database records it and the answer is lost', async () => {
+    const { id, message } = await createDataJob(MANY_ROWS_SQL, { format: 'csv' });
+    const bytes = ALL_ROW_NUMBERS.reduce((sum, n) => sum + `${n},${'x'.repeat(300)}\r\n`.length, 'n,text\r\n'.length);
+    const { env: losingEnv } = createRacingEnv(SUCCESS_UPDATE_PATTERN, async () => {
+      const { length: pieces } = await listResultObjects(id);
+      const record = "update data_jobs set status = 'succeeded', row_count = ?2, bytes = ?3, pieces = ?4 where id = ?1";
+      await runSql(record, id, LINE_COUNT, bytes, pieces);
+      throw new Error('Network connection lost.');
+    });
+    expect(await deliverMessage(message, losingEnv)).toBe('again');
+    expect(await deliverMessage(message)).toBe('done');
+    const { status, url } = await readDataJob(id);
+    expect(status).toBe('succeeded');
+    expect(readRowNumbers((await downloadResult(url)).body)).toEqual(ALL_ROW_NUMBERS);
+  });
+
+  it('leaves no file when the database does not record the result, and writes it anew', async () => {
+    const { id, message } = await createDataJob(MANY_ROWS_SQL, { format: 'csv' });
+    const { env: losingEnv } = createRacingEnv(SUCCESS_UPDATE_PATTERN, () =>
+      Promise.reject(new Error('Network connection lost.')),
+    );
+    expect(await deliverMessage(message, losingEnv)).toBe('again');
+    expect(await readDataJob(id)).toMatchObject({ status: 'queued' });
+    expect(await listResultObjects(id)).toEqual([]);
+    expect(await deliverMessage(message)).toBe('done');
+    expect(readRowNumbers((await downloadResult((await readDataJob(id)).url)).body)).toEqual(ALL_ROW_NUMBERS);
   });
 
   it('is queued again when its message is lost, and fails after five attempts', async () => {

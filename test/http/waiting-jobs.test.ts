@@ -2,16 +2,24 @@ import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:
 import { describe, expect, it } from 'vitest';
 import { createClient, withKey } from '../../client/client.ts';
 import { SURFACES } from '../../src/app.ts';
+import { makeResourceArn } from '../../src/permissions/arn.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { createReader, publishSql } from '../data-api/support.ts';
 import { createJobRunner, makeConceptCandidate, makeConceptsAnswer } from '../knowledge/jobs.ts';
 import { makeProposal } from '../knowledge/model.ts';
-import { createConcept, KNOWLEDGE_PATH } from '../knowledge/support.ts';
+import { createConcept, KNOWLEDGE_PATH, UNKNOWN_ID } from '../knowledge/support.ts';
 import { createTable, makeColumn } from '../managed-tables/support.ts';
 import { type ApiResponse, BASE_URL, type Caller, createCaller } from '../support/api.ts';
 import { createAllowedUser, createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createRacingEnv } from '../support/race.ts';
-import { createSignedCaller, createTokenCaller, expectSuccess } from '../support/signed.ts';
+import {
+  createAllowedAccount,
+  createSignedCaller,
+  createTokenCaller,
+  expectSuccess,
+  makeAllow,
+  makeDeny,
+} from '../support/signed.ts';
 import { countOpenConnections, countOpenedConnections, runEachBeforeStatement } from '../support/tunnel.ts';
 import worker from '../support/worker.ts';
 import { createTestQueue, deliverMessage, makeFile, uploadFiles } from '../uploads/support.ts';
@@ -263,6 +271,18 @@ describe('a GET of a job with `wait`', () => {
       headers: { 'accept-language': 'en' },
     });
     expect([status, body.details]).toEqual([422, [{ field: 'wait', ...told }]]);
+  });
+
+  it('is answered at once when the job changes after its caller was authorized, by a policy about its endpoint', async () => {
+    const job = await createDataJob();
+    const resources = [makeResourceArn('data_api:get_job', company.id, UNKNOWN_ID)];
+    const { as: caller } = await createAllowedAccount(company, makeAllow('data_api:*'), {
+      ...makeDeny('data_api:get_job'),
+      resources,
+    });
+    const tag = readTag(await caller.get(job.path));
+    const { answer, pollCount } = await waitDuringChanges(CONTROL_POLL, { ...job, caller }, tag, [job.continueJob], 3);
+    expect([answer.status, answer.body.status, pollCount]).toEqual([200, 'succeeded', 1]);
   });
 
   it('is answered when the progress of the job changes', async () => {

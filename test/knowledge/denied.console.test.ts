@@ -6,7 +6,16 @@ import { REFUSAL } from './ask/support.ts';
 import { createItemMaker, queryMetrics } from './metrics/support.ts';
 import { createModel, NO_MODEL_ENV } from './model.ts';
 import { QUESTIONS_PATH } from './questions/support.ts';
-import { createConcept, createItem, createNode, createRelation, KNOWLEDGE_PATH } from './support.ts';
+import { acceptSuggestion, createPromotion, SUGGESTIONS_PATH } from './suggesting.ts';
+import {
+  createConcept,
+  createItem,
+  createNode,
+  createRelation,
+  KNOWLEDGE_PATH,
+  makeName,
+  readInvalidFields,
+} from './support.ts';
 
 const company = await createProvisionedCompany();
 const { as } = company;
@@ -91,6 +100,56 @@ describe('an item that the caller is denied', () => {
       expect(text).toMatch(/Income/);
       expect(JSON.stringify(await expectSuccess(company.as.get(path)))).toMatch(DENIED_NAMES_PATTERN);
     }
+  });
+});
+
+describe('a suggestion whose acceptance creates an item that the caller is denied', () => {
+  const acceptAlone = async (as: Company['as'], id: string) => expectSuccess(acceptSuggestion(as, id));
+  const acceptAmongSeveral = async (as: Company['as'], id: string) => {
+    const { accepted, failed } = await expectSuccess(
+      as.post(`${SUGGESTIONS_PATH}/bulk-accept`, { json: { ids: [id] } }),
+    );
+    expect(failed).toEqual([]);
+    return accepted[0];
+  };
+
+  it.each([
+    ['alone', acceptAlone],
+    ['among several', acceptAmongSeveral],
+  ])('is accepted, and the answer shows only the id of the item: %s', async (_, accept) => {
+    const { as } = await createAllowedUser(company, { can: ['*'], denied: ['semantic:list'] });
+    const name = makeName('Promoted');
+    const { id } = await createPromotion(company.as, { kind: 'entity', name, description: 'x' });
+    const { suggestion, resource } = await accept(as, id);
+    expect(resource).toEqual({ _id: expect.any(String) });
+    expect(suggestion).toMatchObject({ _id: id, status: 'accepted', resource_id: resource._id });
+    expect((await expectSuccess(as.get(`${SUGGESTIONS_PATH}?status=accepted`))).records).not.toContainEqual(suggestion);
+    const listed = await expectSuccess(company.as.get(`${SUGGESTIONS_PATH}?status=accepted`));
+    expect(listed.records).toContainEqual(suggestion);
+    const { name: createdName } = await expectSuccess(company.as.get(`${KNOWLEDGE_PATH}/semantic/${resource._id}`));
+    expect(createdName).toBe(name);
+  });
+});
+
+describe('a list that names a concept that the caller is denied', () => {
+  it('can be put in another order and be shortened, but the concept is added by nobody who may not see it', async () => {
+    const { as } = await createDeniedUser();
+    const { hiddenId, openId } = concepts;
+    const id = await createItem(company.as, { depends_on_concepts: [openId, hiddenId] });
+    const sendList = (depends_on_concepts: string[]) =>
+      as.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json: { depends_on_concepts } });
+    for (const list of [[hiddenId, openId], [hiddenId], []])
+      expect((await expectSuccess(sendList(list))).depends_on_concepts).toEqual(list);
+    expect(readInvalidFields(await sendList([openId, hiddenId]))).toEqual(['depends_on_concepts.1']);
+  });
+
+  it('says nothing about the other lists of the item', async () => {
+    const { as } = await createDeniedUser();
+    const id = await createItem(company.as, { depends_on_concepts: [concepts.hiddenId] });
+    const json = { source_concept_ids: [concepts.hiddenId] };
+    expect(readInvalidFields(await as.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json }))).toEqual([
+      'source_concept_ids.0',
+    ]);
   });
 });
 

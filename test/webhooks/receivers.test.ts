@@ -220,6 +220,26 @@ describe('a webhook event', () => {
     expect(await countRows('events where company_id = ?', own.id)).toBe(waitingCount);
   });
 
+  it('is sent although those of more than twenty suspended companies wait', async () => {
+    const [ownCompany, receiver] = [await createOwnedCompany(), createReceiver()];
+    await createEndpoint(ownCompany, receiver);
+    const numbers = JSON.stringify(Array.from({ length: 25 }, (_, n) => n));
+    await runSql(
+      `INSERT INTO companies (id, slug, name, created_at, updated_at, suspended_at)
+       SELECT '0-suspended-' || value, 'suspended-' || value, 'Suspended', 0, 0, 1 FROM json_each(?)`,
+      numbers,
+    );
+    await runSql(
+      "INSERT INTO events SELECT 's' || value, '0-suspended-' || value, 'group.deleted', '{}', 0 FROM json_each(?)",
+      numbers,
+    );
+    await expectSuccess(ownCompany.as.post('/v1/groups', { json: makeGroupInput() }));
+    await waitForArrivals(receiver);
+    expect(await countRows("events where company_id like '0-suspended-%'")).toBe(25);
+    await runSql("DELETE FROM events WHERE company_id LIKE '0-suspended-%'");
+    await runSql("DELETE FROM companies WHERE id LIKE '0-suspended-%'");
+  });
+
   it('is sent once to each of twenty endpoints that subscribe to all types', async () => {
     const ownCompany = await createOwnedCompany();
     const receivers = Array.from({ length: 20 }, () => createReceiver());

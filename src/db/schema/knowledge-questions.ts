@@ -14,7 +14,7 @@ export const verifiedQuestions = sqliteTable(
     question: text('question').notNull(),
     /** Question in the form by which questions are compared: see `makeQuestionKey`. */
     questionKey: text('question_key').notNull(),
-    /** Metric query as it was sent, by the fields of `metricQuery`. */
+    /** Metric query with its defaults filled in, by the fields of `metricQuery`; see `toStoredQuery`. */
     query: jsonColumn<Record<string, unknown>>('query').notNull(),
     status: text('status', { enum: QUESTION_STATUSES }).notNull(),
     /** Reason why the query does not compile any more. */

@@ -17,6 +17,7 @@ import {
   deleteJob,
   giveUpJob,
   makeFreeSlotSql,
+  selectJob,
   selectOldJobs,
   selectWaitingJobs,
 } from './job-store.ts';
@@ -71,7 +72,6 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
     if (job.attempt > 1) await deleteResult(ctx.files, job);
     await endAttempt(ctx, job, { status: 'succeeded', ...(await writeWholeResult(ctx, job, limits)) });
   } catch (error) {
-    await deleteAttemptObjects(ctx.files, job);
     const expectedFailure = error instanceof Failure ? toExecutionFailure(error) : undefined;
     if (expectedFailure === undefined || expectedFailure.kind === 'unavailable') {
       await endAttempt(ctx, job, { status: 'queued', dueAt: ctx.now() + RESUME_AFTER_MS });
@@ -95,12 +95,19 @@ async function resendWaitingJobs(ctx: CompanyContext, { isNew = false } = {}): P
   await ctx.jobs.sendAll(waiting.map(({ id }) => ({ type: 'data.write', companyId, jobId: id }) as const));
 }
 
-/** Records the outcome of an attempt, unless another attempt has begun: then this attempt's objects are deleted. */
+/**
+ * Records the outcome of an attempt, unless one is recorded or another attempt has begun. Its objects are kept only if they are
+ * the job's result, which they are, too, when the attempt succeeded and the answer of the database was lost.
+ */
 async function endAttempt(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>): Promise<void> {
-  const { ended } = await commit(ctx.db, {
+  const {
+    stored: [storedJob],
+  } = await commit(ctx.db, {
     ended: updateAttempt(ctx.db, dataJobs, job, { ...changes, updatedAt: ctx.now() }),
+    stored: selectJob(ctx.db, job.companyId, job.id),
   });
-  if (ended.length === 0) await deleteAttemptObjects(ctx.files, job);
+  if (storedJob?.status === 'succeeded' && storedJob.attempt === job.attempt) return;
+  await deleteAttemptObjects(ctx.files, job);
 }
 
 /** Writes the whole result. If a batch is too large, as long rows follow short ones, starts over with smaller batches. */

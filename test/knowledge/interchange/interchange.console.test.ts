@@ -385,6 +385,23 @@ describe('a semantic model of Apache Ossie', () => {
     expect(records).toMatchObject([{ name: 'Total sales', type: 'metric_hint', aliases: ['turnover'] }]);
   });
 
+  it('of another tool maps a metric to the tables that it names, and to none whose name is part of another', async () => {
+    const other = await createEmptyCompany();
+    const datasets = ['item', 'line_item', 'order', 'price'].map((name) => ({ name, source: `db.public.${name}` }));
+    const metrics = [
+      ['Sold', 'sum(line_item.price_paid)'],
+      ['Quoted', `sum("line_item"."price_paid") FILTER (WHERE "order".state <> 'item')`],
+    ].map(([name, expression]) => ({ name, expression: { dialects: [{ dialect: 'ANSI_SQL', expression }] } }));
+    const model = { version: '0.2.0.dev0', semantic_model: [{ name: 'shop', datasets, metrics }] };
+    await expectSuccess(importDocument(other.as, 'application/json', JSON.stringify(model)));
+    const path = `${KNOWLEDGE_PATH}/suggestions?target_type=semantic_create&per_page=100`;
+    const { records } = await expectSuccess(other.as.get(path));
+    const readTables = (metric: string) =>
+      records.find(({ target_name }: { target_name: string }) => target_name === metric).suggested_payload
+        .mapped_tables;
+    expect([readTables('Sold'), readTables('Quoted')]).toEqual([['line_item'], ['line_item', 'order']]);
+  });
+
   it('may be written on one line', async () => {
     const concepts = Array.from({ length: 30 }, (_, index) => ({ name: `Term ${index}`, description: 'A term.' }));
     const text = JSON.stringify({ concepts });

@@ -5,7 +5,7 @@ import { createAllowedUser, createProvisionedCompany } from '../../support/compa
 import { readStatusAndCode } from '../../support/console.ts';
 import { runSql, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
-import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
+import { createConcept, createItem, KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { createQuestion, createSumMetric, QUESTIONS_PATH } from './support.ts';
 
 const company = await createProvisionedCompany();
@@ -172,6 +172,26 @@ describe('a question that cannot be verified', () => {
     });
     expect(readStatusAndCode(changeAnswer)).toEqual([422, 'SEMANTIC_ITEM_UNKNOWN']);
     expect(await readQuestion(id)).toMatchObject({ status: 'verified' });
+  });
+
+  it('is refused with a query of more than 50,000 characters, when it is created and when it is changed', async () => {
+    const dimension = await createItem(ownerCaller, {
+      kind: 'dimension',
+      name: makeName('Key'),
+      mapped_columns: [`${sum.table.name}.id`],
+      status: 'active',
+      source_concept_ids: [await createConcept(ownerCaller)],
+    });
+    const makeQuery = (filterCount: number) => {
+      const values = Array.from({ length: 1000 }, () => crypto.randomUUID());
+      return { ...sum.query, filters: Array.from({ length: filterCount }, () => ({ dimension, op: 'in', values })) };
+    };
+    const problem = { field: 'query', message: 'must have at most 50000 characters as JSON' };
+    expect((await postQuestion({ query: makeQuery(2) })).body.details).toMatchObject([problem]);
+    const { status, body } = await postQuestion({ query: makeQuery(1) });
+    expect([status, JSON.stringify(body.query).length > 39_000]).toEqual([201, true]);
+    const changeAnswer = await ownerCaller.patch(`${QUESTIONS_PATH}/${body._id}`, { json: { query: makeQuery(2) } });
+    expect([changeAnswer.status, changeAnswer.body.details]).toMatchObject([422, [problem]]);
   });
 
   it('is refused if an equal question is created first', async () => {

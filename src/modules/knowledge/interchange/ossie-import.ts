@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { listNames } from '../metrics/tokens.ts';
 import {
   dataset,
   field,
@@ -130,7 +131,8 @@ class OssieReader {
       return;
     }
     this.#withConcept('metric_hint', path, parsedMetric);
-    const namedTables = tables.filter((table) => formula.includes(table));
+    const names = new Set(listNames(formula));
+    const namedTables = tables.filter((table) => names.has(table));
     this.#add('semantic', path, {
       kind: 'metric',
       ...this.#said(parsedMetric),

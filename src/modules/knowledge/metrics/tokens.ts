@@ -1,4 +1,4 @@
-import { readSqlToken, type SqlTokenKind } from '../../../sql-templates/lexer.ts';
+import { listSqlTokens, readSqlToken, type SqlTokenKind } from '../../../sql-templates/lexer.ts';
 import { ExpressionError } from './expression.ts';
 
 /** A word, a quoted text, a number, a reference to a metric, or a sign of one or two characters. */
@@ -54,7 +54,7 @@ function toToken(kind: TokenSpan['kind'], spelling: string): Token {
     case 'word':
       return { kind: 'word', value: spelling.toLowerCase() };
     case 'quoted_identifier':
-      return { kind: 'name', value: spelling.slice(1, -1).replaceAll('""', '"') };
+      return { kind: 'name', value: unquoteName(spelling) };
     case 'string':
       if (!TEXT_PATTERN.test(spelling)) throw new ExpressionError('a text must be in plain single quotes');
       return { kind: 'text', value: spelling.slice(1, -1).replaceAll("''", "'") };
@@ -76,6 +76,16 @@ export const listMetricNames = (formula: string): string[] =>
   [...splitPieces(formula)].flatMap(({ kind, start, end }) =>
     kind === 'metric' ? [parseMetricName(formula.slice(start, end))] : [],
   );
+
+/** Returns the words of a formula, and the names in double quotes, as they are spelt. The formula may be of another system. */
+export const listNames = (formula: string): string[] =>
+  listSqlTokens(formula).flatMap(({ kind, start, end }) => {
+    const spelling = formula.slice(start, end);
+    if (kind === 'word') return [spelling];
+    return kind === 'quoted_identifier' ? [unquoteName(spelling)] : [];
+  });
+
+const unquoteName = (spelling: string): string => spelling.slice(1, -1).replaceAll('""', '"');
 
 /** Returns a formula with a number in place of each metric that it builds on, as Postgres can plan it. */
 export const replaceMetricsByNumbers = (formula: string): string =>

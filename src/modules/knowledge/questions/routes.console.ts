@@ -8,13 +8,21 @@ import { compileFailures } from '../metrics/failures.ts';
 import { metricQuery } from '../metrics/query.ts';
 import { searchQuery } from '../resources/fields.ts';
 import { questionArchived, questionDuplicate, questionNotFound, tooManyQuestions } from './failures.ts';
-import { questionText } from './question.ts';
+import { questionText, toStoredQuery } from './question.ts';
 import { archiveQuestion, changeQuestion, createQuestion, getQuestion, listQuestions } from './service.ts';
 import { questionRecord, viewQuestionFor } from './views.ts';
 
 const QUESTIONS_PATH = '/api/v1/domain-knowledge/verified-questions';
 
-const input = z.object({ question: questionText, query: metricQuery });
+/** The maximum length of a question's query as JSON, in characters: each answer keeps a copy of it. */
+const MAX_QUERY_LENGTH = 50_000;
+
+const verifiedQuery = metricQuery.refine(
+  (query) => JSON.stringify(toStoredQuery(query)).length <= MAX_QUERY_LENGTH,
+  `must have at most ${MAX_QUERY_LENGTH} characters as JSON`,
+);
+
+const input = z.object({ question: questionText, query: verifiedQuery });
 const questionPatch = input.partial().extend({
   status: z.enum(['verified', 'archived']).optional().meta({
     description:
@@ -50,7 +58,7 @@ export const questionEndpoints = [
       operationId: 'createVerifiedQuestion',
       summary: 'Create a verified question',
       description:
-        'Records that a metric query answers a question. When the question is asked again, ignoring case, accents and punctuation, that query answers it. The query must compile, and is compiled again whenever semantic items or tables change.',
+        'Records that a metric query answers a question. When the question is asked again, ignoring case, accents and punctuation, that query answers it. The query must compile, has at most 50,000 characters as JSON, and is compiled again whenever semantic items or tables change.',
       body: input.meta({ id: 'NewVerifiedQuestion' }),
       exactNumbers: true,
       returns: created(questionRecord),

@@ -1,9 +1,12 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { type FieldProblem, invalidInput } from '../../../kernel/failure.ts';
-import type { ResourceDefinition } from './definition.ts';
+import type { Reference, ResourceDefinition } from './definition.ts';
 import { findResources } from './reading.ts';
 import { haveRequiredFacets, type WriteCondition } from './store.ts';
+
+/** Returns the same text for references of one field to one resource, wherever they stand in a list. */
+const describeReference = ({ field, id }: Reference): string => `${field.replace(/\.\d+$/, '')} ${id}`;
 
 /**
  * Checks the rules between fields, and that the referenced resources exist in the company. References that `previousContent` has
@@ -17,11 +20,11 @@ export async function validateContent<C extends Content>(
 ): Promise<WriteCondition[]> {
   const problems: FieldProblem[] = definition.findProblems?.(content) ?? [];
   const knownReferences = new Set(
-    previousContent ? definition.listReferences(previousContent).map(({ id, field }) => `${field} ${id}`) : [],
+    previousContent ? definition.listReferences(previousContent).map(describeReference) : [],
   );
   const newReferences = definition
     .listReferences(content)
-    .filter(({ id, field }) => !knownReferences.has(`${field} ${id}`));
+    .filter((reference) => !knownReferences.has(describeReference(reference)));
   const rows = await findResources(
     ctx,
     newReferences.map(({ id }) => id),

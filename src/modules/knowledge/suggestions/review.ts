@@ -67,7 +67,8 @@ export async function acceptSuggestion(
   if (!parsedPayload.success) {
     throw invalidInput(parsedPayload.error.issues.map(({ path, message }) => makeOverrideProblem(path, message)));
   }
-  const acceptance = makeAcceptance(ctx, id);
+  const review = makeReview(ctx);
+  const acceptance = makeAcceptance(ctx, id, review);
   const resource = isCreation
     ? await insertFirstVersion(ctx, definition, parsedPayload.data, acceptance)
     : await replaceVersion(
@@ -77,7 +78,8 @@ export async function acceptSuggestion(
         parsedPayload.data,
         acceptance,
       );
-  if (resource) return { suggestion: await getSuggestion(ctx, id), resource };
+  // Not read again: it is hidden from a caller who may not get what it has created.
+  if (resource) return { suggestion: { ...suggestion, ...store.makeAcceptedColumns(resource.id, review) }, resource };
 
   // Somebody else changed the suggestion, its target, or what that refers to first.
   requirePendingSuggestion(await getSuggestion(ctx, id));
@@ -152,10 +154,10 @@ const makeReview = (ctx: PrincipalContext): store.Review => ({
   reviewedAt: ctx.now(),
 });
 
-const makeAcceptance = (ctx: PrincipalContext, id: string): SuggestionAcceptance => ({
+const makeAcceptance = (ctx: PrincipalContext, id: string, review: store.Review): SuggestionAcceptance => ({
   suggestionId: id,
   writeCondition: store.isSuggestionPending(ctx.actor.companyId, id),
-  makeNextStatement: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, makeReview(ctx)),
+  makeNextStatement: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, review),
 });
 
 function requirePendingSuggestion({ status }: store.SuggestionRow): void {

@@ -107,11 +107,15 @@ export const isSuggestionPending = (companyId: string, id: string): SQL =>
 
 export type Review = Pick<SuggestionRow, 'reviewNote' | 'reviewedByUserId' | 'reviewedAt'>;
 
+/** Returns the columns that say of a suggestion that it was accepted, and what it created or updated. */
+export const makeAcceptedColumns = (resourceId: string, review: Review) =>
+  ({ ...review, status: 'accepted', resourceId, updatedAt: review.reviewedAt as number }) as const;
+
 /** Marks a suggestion as accepted, if the previous write of the batch, guarded by `isSuggestionPending`, changed a row. */
 export const markAccepted = (db: ControlDb, companyId: string, id: string, resourceId: string, review: Review) =>
   db
     .update(suggestions)
-    .set({ ...review, status: 'accepted', resourceId, updatedAt: review.reviewedAt as number })
+    .set(makeAcceptedColumns(resourceId, review))
     .where(and(isVisibleWithId(companyId, id), HAS_CHANGED_ROWS));
 
 /** Marks a pending suggestion as rejected. */
