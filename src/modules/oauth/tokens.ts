@@ -8,10 +8,10 @@ import { areSecretsEqual, computeSha256Hex, toBase64Url } from '../../platform/s
 import { verifyKeyAndSecret } from '../service-accounts/service.ts';
 import {
   ACCESS_TOKEN_SECONDS,
-  audienceOf,
   makeValidity,
-  prepareRotationOf,
+  prepareClaimedRotation,
   type RefreshToken,
+  readAudience,
   signToken,
   verifyToken,
 } from '../sign-in/service.ts';
@@ -209,7 +209,7 @@ export async function refreshTokens(ctx: Context, refreshToken: string, request:
   if (!grantBefore) throw invalidGrant();
   requireActiveCompany(grantBefore);
   const scopes = narrowScopes(grantBefore.scopes, request.scope);
-  const rotation = await prepareRotationOf(ctx, claims, {
+  const rotation = await prepareClaimedRotation(ctx, claims, {
     rotate: (key, digests, times) =>
       rotateGrant(ctx.db, key, digests, { ...times, expiresAt: now + REFRESH_TOKEN_LIFETIME_MS }),
     end: (company, id, at) => endGrant(ctx.db, company, id, at),
@@ -289,7 +289,7 @@ export async function issueServiceAccountTokens(
 
 /** Ends the grant of a token. A token that this service did not issue is ignored. */
 export async function revokeToken(ctx: Context, token: string, clientId: string | undefined): Promise<void> {
-  const audience = audienceOf(token);
+  const audience = readAudience(token);
   if (audience === 'oauth-machine') throw unsupportedTokenType();
   if (audience !== 'oauth') return;
   const claims = await verifyToken<GrantClaims>(ctx, 'oauth', token, 'refresh')

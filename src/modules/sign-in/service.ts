@@ -32,7 +32,7 @@ export { mailCode } from './passwordless.ts';
 export { type Reauthentication, runWithOwnFactor } from './reauthentication.ts';
 export {
   createSession,
-  prepareClaimedRotation as prepareRotationOf,
+  prepareClaimedRotation,
   prepareRotation,
   type RefreshToken,
 } from './rotation.ts';
@@ -44,7 +44,7 @@ export {
   countSecondsUntil,
   getPublicKeySet,
   makeValidity,
-  readAudience as audienceOf,
+  readAudience,
   signStatement,
   signToken,
   verifyToken,

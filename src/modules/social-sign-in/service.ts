@@ -2,7 +2,6 @@ import { generateRandomNonce, generateRandomState } from 'oauth4webapi';
 import { isUnrestricted } from '../../access/evaluation.ts';
 import { administratorsOnly } from '../../access/failures.ts';
 import { writeWithoutEscalation } from '../../access/grants.ts';
-import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { type FieldProblem, invalidInput } from '../../kernel/failure.ts';
@@ -65,7 +64,6 @@ export const readIssuers = async (ctx: Context, companyId: string): Promise<stri
  */
 export async function beginProviderSignIn(ctx: Context, companySlug: string, issuer: string) {
   const company = await getActiveCompanyBySlug(ctx, companySlug);
-  requireActiveCompany(company);
   // The first of an issuer is meant for pages: the audiences of apps know no address to lead back to.
   const provider = (await readProviders(ctx, company.id)).find(
     (configuredProvider) => configuredProvider.issuer === issuer,

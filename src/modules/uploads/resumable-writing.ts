@@ -48,14 +48,6 @@ export const makePieceName = (pieceIndex: number, writer: string): string => `${
 
 export const makeWriterId = (): string => crypto.randomUUID().slice(-12);
 
-/** Deletes objects that are no longer needed; the sweep deletes those that cannot be deleted now. @param names names of pieces */
-export async function discardPieces(ctx: PrincipalContext, upload: uploads.ResumableUpload, names: string[]) {
-  const keys = names.map((name) => makePieceKey(toStoredFile(upload), name));
-  await awaitWithinTime(MAX_DISCARD_MS, deleteObjects(ctx.files, keys)).catch((error) =>
-    logError('files_not_deleted', error),
-  );
-}
-
 /**
  * Stores the bytes of one request as pieces of equal size. The last piece of a request may be shorter: the next request first
  * reads it, stores it again with the bytes that follow, and has the old object deleted. Only pieces that the upload's database
@@ -238,7 +230,12 @@ export class UploadWriter {
     throw (await uploads.readUpload(this.#database, this.#upload)) ? uploadLocked() : uploadNotFound();
   }
 
+  /** Deletes pieces that are no longer needed; the sweep deletes those that cannot be deleted now. */
   async #discard(names: string[]): Promise<void> {
-    if (names.length > 0) await discardPieces(this.#ctx, this.#upload, names);
+    if (names.length === 0) return;
+    const keys = names.map((name) => makePieceKey(toStoredFile(this.#upload), name));
+    await awaitWithinTime(MAX_DISCARD_MS, deleteObjects(this.#ctx.files, keys)).catch((error) =>
+      logError('files_not_deleted', error),
+    );
   }
 }

@@ -20,16 +20,14 @@
  * All failures are `InferenceError` (code, Portuguese message, where: file, line, column, value).
  */
 export type { ZoneEdges } from '../../../formats/values/conversion.ts';
-export { cutValue, type ErrorLocation, InferenceError, type InferenceErrorCode } from './errors.ts';
+export { cutValue, InferenceError } from './errors.ts';
 export { beginInference, inferFromBlock } from './feed.ts';
-export { finishInference, type TableGrowth } from './finish.ts';
+export { finishInference } from './finish.ts';
 export type { GivenOptions } from './given-options.ts';
 export { isKeyedById } from './into-table.ts';
-export { convertNextChunk, type LoadChunk, type LoadColumn, type LoadPlan, planLoad } from './load.ts';
-export { makeColumnNames, toColumnName, toTableName } from './names.ts';
+export { convertNextChunk, type LoadColumn, type LoadPlan, planLoad } from './load.ts';
+export { makeColumnNames, toTableName } from './names.ts';
 export type {
-  ChangedColumn,
-  ColumnEvidence,
   ColumnType,
   FileReading,
   FoundColumn,
