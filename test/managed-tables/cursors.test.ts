@@ -161,6 +161,22 @@ describe('pages of rows by cursor', () => {
     expect(listValues(next, 'v')).toEqual(['3']);
   });
 
+  it.each([
+    ['control characters', '\u0001'],
+    ['line ends, quotes and backslashes', '\n"\\\n'],
+    ['characters beyond the first 65,536', '😀'],
+  ])('continue after the longest text for a cursor, also one of %s', async (_, characters) => {
+    const longText = characters.repeat(4000 / Buffer.byteLength(characters));
+    const values = ['', '1', '2', '3'].map((end) => longText.slice(end.length * characters.length) + end);
+    const table = await createFilledTable(
+      values.map((v) => ({ v })),
+      makeColumn('v'),
+    );
+    const pages = await readPages(table, { sort_by: 'v', per_page: '1' });
+    expect(new Set(listRecords(pages).map(({ v }) => v))).toEqual(new Set(values));
+    expect(pages.length).toBe(values.length);
+  });
+
   it('are refused when they would have to continue after a text that is too long for a cursor', async () => {
     const table = await createFilledTable(
       [{ v: 'a'.repeat(4000) }, { v: 'b'.repeat(4001) }, { v: 'c' }],

@@ -183,4 +183,22 @@ describe('an export as Parquet', () => {
     const { status, body } = await createTableClient(company.as, id).export('?format=parquet');
     expect([status, body.details]).toEqual([413, { rows, limit: rows - 1 }]);
   });
+
+  it('is refused before it begins for rows whose values are so long that its parts cannot hold them', async () => {
+    const columns = Array.from({ length: 998 }, (_, at) => makeColumn(`c${at}`));
+    const id = await createTable(company.as, 'long', [makeColumn('n', 'integer'), ...columns]);
+    // Four rows make a group.
+    await runInCompanyDatabase(company.id, (database) =>
+      database.execute(
+        `INSERT INTO public.long (n, c0) SELECT n, repeat('x', 1048576) FROM generate_series(1, 250) AS n`,
+      ),
+    );
+    const table = createTableClient(company.as, id);
+    const { status, body } = await table.export('?format=parquet');
+    expect([status, body.details]).toEqual([413, { rows: 250, limit: expect.any(Number) }]);
+    expect(body.details.limit).toBeGreaterThan(150);
+    expect(body.details.limit).toBeLessThan(200);
+    const { rows, groups } = await readExportedFile(table, '&filter[n][lte]=10');
+    expect([rows.length, groups]).toEqual([10, 3]);
+  });
 });

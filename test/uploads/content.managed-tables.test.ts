@@ -76,6 +76,25 @@ describe('the content of an upload', () => {
     expect(await listTables(company)).toEqual([]);
   });
 
+  it.each([
+    ['values of several lines', '', 4],
+    ['values of several lines, and lines without a row', '\n\n', 6],
+  ])('fails its job with the first line of a row that only Postgres refuses, with %s', async (_, blankLines, line) => {
+    const wideRow = Array.from({ length: 1000 }, () => 'x'.repeat(30));
+    const emptyRow = wideRow.map(() => '');
+    const rows = [
+      emptyRow.with(3, '"x\nx"').with(5, 'y'),
+      wideRow.with(7, '"y\ny"'),
+      emptyRow.with(3, 'z').with(5, 'y'),
+    ];
+    const [header, firstRow, ...others] = [wideRow.map((_value, index) => `c${index}`), ...rows].map((row) =>
+      row.join(','),
+    );
+    const file = `${header}\n${firstRow}\n${blankLines}${others.join('\n')}`;
+    const job = await loadFiles(company, [makeFile('larga.csv', file)]);
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'ROW_REFUSED', file: 'larga.csv', line } });
+  });
+
   it('is loaded into one table from several files, in their order, each in its own dialect', async () => {
     const latinBytes = makeBytes(...encoder.encode('valor;nome\n1234.5;'), 0xc9, ...encoder.encode('rica\n'));
     const job = await loadFiles(

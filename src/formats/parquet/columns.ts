@@ -1,6 +1,7 @@
 import type { SchemaTree } from 'hyparquet';
 import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
 import { isMapLike } from 'hyparquet/src/schema.js';
+import { MAX_ROW_BYTES } from '../records/writer.ts';
 import { ColumnTexts } from './fields.ts';
 import type { Column } from './footer.ts';
 import { addValue, type LeafPosition, type LeafReader } from './leaves.ts';
@@ -171,16 +172,13 @@ export class NestedReader extends ColumnReader {
       : this.#places.map((rows) => rows[this.takenCount] as LeafPosition);
   }
 
-  protected async readRows({ maxRows }: SliceLimits): Promise<void> {
+  protected async readRows(limits: SliceLimits): Promise<void> {
     const { name } = this.#column;
     const tree = this.#assemblyTree;
-    let rows = maxRows;
-    const leaves: LeafRows[] = [];
-    for (const [index, reader] of this.#readers.entries()) {
-      const leafRows = await readRows(reader, this.#next[index] as LeafPosition, rows);
-      rows = Math.min(rows, leafRows.rowPositions.length);
-      leaves.push(leafRows);
-    }
+    // Long rows are read one by one.
+    const leaves = (await this.#readLeaves(limits)) ?? (await this.#readLeaves({ maxRows: 1, maxBytes: 0 }));
+    if (!leaves) throw new ParquetProblem('row_too_long', name);
+    const rows = Math.min(...leaves.map(({ rowPositions }) => rowPositions.length));
     if (rows === 0) throw new ParquetProblem('damaged', name);
     const values = callParquetLibrary(() => {
       const data = new Map<string, ArrayLike<unknown>>();
@@ -192,23 +190,47 @@ export class NestedReader extends ColumnReader {
       return data.get(tree.element.name);
     }, name);
     if (values?.length !== rows) throw new ParquetProblem('damaged', name);
-    this.#places = leaves.map(({ rowPositions }) => rowPositions);
-    this.#next = leaves.map(({ rowPositions, nextPosition }) => rowPositions[rows] ?? nextPosition);
     this.texts.clear();
-    for (let row = 0; row < rows; row++) {
+    // The names of members, which each row repeats, may be longer than its values.
+    for (let row = 0; row < rows && this.texts.length <= limits.maxBytes; row++) {
       const value = values[row];
       if (value === null || value === undefined) this.texts.addNull();
       else
         this.texts.addText(
-          callParquetLibrary(() => toJson(value), name),
+          callParquetLibrary(() => toJson(value, new JsonLength()), name),
           true,
         );
     }
+    this.#places = leaves.map(({ rowPositions }) => rowPositions);
+    this.#next = leaves.map(({ rowPositions, nextPosition }) => rowPositions[this.texts.textCount] ?? nextPosition);
+  }
+
+  /** Reads the next rows of all leaves. @returns null if the texts of their values exceed `maxBytes` by more than a record's */
+  async #readLeaves({ maxRows, maxBytes }: SliceLimits): Promise<LeafRows[] | null> {
+    const leaves: LeafRows[] = [];
+    const room = { bytes: maxBytes + MAX_ROW_BYTES };
+    let rows = maxRows;
+    for (const [index, reader] of this.#readers.entries()) {
+      const limits = { maxRows: rows, maxBytes: maxBytes / this.#readers.length };
+      const leafRows = await readRows(reader, this.#next[index] as LeafPosition, limits, room);
+      if (!leafRows) return null;
+      rows = Math.min(rows, leafRows.rowPositions.length);
+      leaves.push(leafRows);
+    }
+    return leaves;
   }
 }
 
-/** Reads the levels and values of at most a number of rows of a leaf, and of at least one. */
-async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number): Promise<LeafRows> {
+/**
+ * Reads the levels and values of at most a number of rows of a leaf, and of at least one.
+ * @returns null if the texts of the values need more than `room`, which they take up
+ */
+async function readRows(
+  reader: LeafReader,
+  from: LeafPosition,
+  { maxRows, maxBytes }: SliceLimits,
+  room: { bytes: number },
+): Promise<LeafRows | null> {
   const { leaf, columnName } = reader;
   const foundRows: LeafRows = {
     definitionLevels: [],
@@ -218,6 +240,7 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
     rowPositions: [],
     nextPosition: from,
   };
+  const minRoomBytes = room.bytes - maxBytes;
   let { offset, skippedRowCount: skip } = from;
   for (;;) {
     const pageResult = await reader.readPage(offset);
@@ -237,7 +260,9 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
       if (repetitionLevel === 0) {
         startedRowCount++;
         const hasEnoughRows =
-          foundRows.rowPositions.length === maxRows || foundRows.definitionLevels.length > MAX_NESTED_VALUES;
+          foundRows.rowPositions.length === maxRows ||
+          foundRows.definitionLevels.length > MAX_NESTED_VALUES ||
+          room.bytes < minRoomBytes;
         if (startedRowCount > skip && hasEnoughRows && foundRows.rowPositions.length > 0) {
           foundRows.nextPosition = { offset: pageResult.offset, skippedRowCount: startedRowCount - 1 };
           reader.freeCaches();
@@ -253,8 +278,12 @@ async function readRows(reader: LeafReader, from: LeafPosition, maxRows: number)
         if (foundRows.definitionLevels.length > MAX_ROW_VALUES) throw new ParquetProblem('row_too_long', columnName);
         foundRows.definitionLevels.push(definitionLevel);
         foundRows.repetitionLevels.push(repetitionLevel);
-        if (isFilled)
-          foundRows.values.push(toJsonValue(reader, values ? values[Number(page.values[at])] : page.values[at]));
+        if (isFilled) {
+          const value = toJsonValue(reader, values ? values[Number(page.values[at])] : page.values[at]);
+          room.bytes -= value?.length ?? 0;
+          if (room.bytes < 0) return null;
+          foundRows.values.push(value);
+        }
       }
       if (isFilled) at++;
     }
@@ -284,8 +313,22 @@ class JsonLiteral {
   constructor(text: string) {
     this.#text = text;
   }
+  get length(): number {
+    return this.#text.length;
+  }
   toString(): string {
     return this.#text;
+  }
+}
+
+/** Number of characters of a row's JSON, its punctuation aside. */
+class JsonLength {
+  #length = 0;
+  /** Counts a text and returns it. @throws ParquetProblem if the row is too long for a record */
+  count(text: string): string {
+    this.#length += text.length;
+    if (this.#length > MAX_ROW_BYTES) throw new ParquetProblem('row_too_long');
+    return text;
   }
 }
 
@@ -322,22 +365,26 @@ function toAssemblyTree(
 const listLeafPaths = ({ element, path, children }: SchemaTree): string[] =>
   element.type === undefined ? children.flatMap(listLeafPaths) : [path.join('.')];
 
-/** Writes a value, assembled by {@link toAssemblyTree}, as JSON. */
-function toJson(value: unknown): string {
-  if (value instanceof JsonLiteral) return value.toString();
-  if (Array.isArray(value)) return `[${value.map(toJson).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
-  if (MAP_ENTRIES in value) return toJsonMap((value[MAP_ENTRIES] as object[]).map((entry) => Object.values(entry)));
+/** Writes a value, assembled by {@link toAssemblyTree}, as JSON. @param length counts the whole row */
+function toJson(value: unknown, length: JsonLength): string {
+  if (value instanceof JsonLiteral) return length.count(value.toString());
+  if (Array.isArray(value)) return `[${value.map((item) => toJson(item, length)).join()}]`;
+  if (typeof value !== 'object' || value === null) return length.count(JSON.stringify(value ?? null));
+  if (MAP_ENTRIES in value)
+    return toJsonMap(
+      (value[MAP_ENTRIES] as object[]).map((entry) => Object.values(entry)),
+      length,
+    );
   return `{${Object.entries(value)
-    .map(([name, member]) => `${name}:${toJson(member)}`)
+    .map(([name, member]) => `${length.count(name)}:${toJson(member, length)}`)
     .join()}}`;
 }
 
 /** Writes a map as a JSON object, or as a list of its entries where the keys are no texts or scalars, or one is there twice. */
-function toJsonMap(entries: unknown[][]): string {
+function toJsonMap(entries: unknown[][], length: JsonLength): string {
   const names = entries.map(([key]) => (typeof key === 'string' || key instanceof JsonLiteral ? String(key) : null));
   const isObject = !names.includes(null) && new Set(names).size === names.length;
   if (isObject)
-    return `{${entries.map(([, value], index) => `${JSON.stringify(names[index])}:${toJson(value)}`).join()}}`;
-  return `[${entries.map(([key, value]) => `{"key":${toJson(key)},"value":${toJson(value)}}`).join()}]`;
+    return `{${entries.map(([, value], index) => `${length.count(JSON.stringify(names[index]))}:${toJson(value, length)}`).join()}}`;
+  return `[${entries.map(([key, value]) => `{"key":${toJson(key, length)},"value":${toJson(value, length)}}`).join()}]`;
 }

@@ -82,9 +82,9 @@ async function openStream({ read, size }: Pick<BiffFile<unknown>, 'read' | 'size
   if (!isContainer(await read(0, 8))) return { read, size };
   const streams = await openCompoundFile(read, size);
   if (streams.has('encryptedpackage')) throw new WorkbookEncrypted();
-  const stream = streams.get('workbook') ?? streams.get('book');
-  if (!stream) throw new CompoundDamaged();
-  return stream;
+  const openWorkbookStream = streams.get('workbook') ?? streams.get('book');
+  if (!openWorkbookStream) throw new CompoundDamaged();
+  return openWorkbookStream();
 }
 
 /** Results of reading a sheet once before it is converted. */

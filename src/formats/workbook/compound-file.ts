@@ -20,8 +20,11 @@ const NO_ENTRY = 0xffffffff;
 const STREAM_ENTRY_TYPE = 2;
 const MAX_ENTRIES = 100_000;
 
+/** Opens a stream of a container. @throws CompoundDamaged */
+type OpenStream = () => ByteStream;
+
 /** Opens an OLE container (MS-CFB): the streams at its root, by lower-case names. @throws CompoundDamaged */
-export async function openCompoundFile(readRange: ReadRange, size: number): Promise<Map<string, ByteStream>> {
+export async function openCompoundFile(readRange: ReadRange, size: number): Promise<Map<string, OpenStream>> {
   const read = createWindowedReader(readRange, size);
   const header = createDataView(await read(0, HEADER_BYTES));
   if (header.byteLength < HEADER_BYTES) throw new CompoundDamaged();
@@ -39,17 +42,17 @@ export async function openCompoundFile(readRange: ReadRange, size: number): Prom
   const entries = createDataView(await directory.read(0, Math.min(directory.size, MAX_ENTRIES * ENTRY_BYTES)));
   const root = openStream(entries.getUint32(116, true), Number.POSITIVE_INFINITY);
   const miniTable = openStream(header.getUint32(60, true), Number.POSITIVE_INFINITY);
-  const miniFat = readNumbers(await miniTable.read(0, miniTable.size));
+  const miniFat = readNumbers(await miniTable.read(0, Math.min(miniTable.size, 4 * Math.ceil(size / MINI_BYTES))));
   const minStreamBytes = header.getUint32(56, true);
 
-  const foundStreams = new Map<string, ByteStream>();
+  // Each may claim all sectors of the file: only those that are used are listed.
+  const foundStreams = new Map<string, OpenStream>();
   for (const at of listSiblings(entries, entries.getUint32(76, true))) {
     if (entries.getUint8(at + 66) !== STREAM_ENTRY_TYPE) continue;
     const firstSector = entries.getUint32(at + 116, true);
     const length = entries.getUint32(at + 120, true);
     const listOffsets = () => listChain(miniFat, firstSector, miniFat.length).map((sector) => sector * MINI_BYTES);
-    foundStreams.set(
-      readName(entries, at),
+    foundStreams.set(readName(entries, at), () =>
       length < minStreamBytes
         ? createStream(root.read, listOffsets(), MINI_BYTES, length)
         : openStream(firstSector, length),
@@ -60,20 +63,25 @@ export async function openCompoundFile(readRange: ReadRange, size: number): Prom
 
 /** Reads the allocation table: the header lists its first sectors, chained sectors the others. */
 async function readFat(read: ReadRange, header: DataView, sectorBytes: number, size: number): Promise<Uint32Array> {
-  const sectorNumbers: number[] = [];
-  for (let at = 76; at < HEADER_BYTES; at += 4) sectorNumbers.push(header.getUint32(at, true));
   const maxSectors = Math.ceil(size / sectorBytes);
+  const maxTableSectors = Math.ceil((maxSectors * 4) / sectorBytes) + 1;
+  const tableSectors: number[] = [];
+  /** Adds sectors of the table. @returns whether it may have more */
+  const addSectors = (sectorNumbers: Uint32Array): boolean => {
+    for (const sectorNumber of sectorNumbers)
+      if (sectorNumber < maxSectors && tableSectors.length < maxTableSectors) tableSectors.push(sectorNumber);
+    return tableSectors.length < maxTableSectors;
+  };
+  let mayHaveMore = addSectors(readNumbers(await read(76, HEADER_BYTES - 76)));
   let nextSector = header.getUint32(68, true);
-  for (let count = 0; nextSector < MAX_SECTOR && count < maxSectors; count++) {
+  // The chain of a damaged file may lead back to itself.
+  for (let count = 0; mayHaveMore && nextSector < MAX_SECTOR && count < maxTableSectors; count++) {
     const chainedSectors = readNumbers(await read((nextSector + 1) * sectorBytes, sectorBytes));
-    for (const sectorNumber of chainedSectors.subarray(0, -1)) sectorNumbers.push(sectorNumber);
+    mayHaveMore = addSectors(chainedSectors.subarray(0, -1));
     nextSector = chainedSectors.at(-1) ?? NO_ENTRY;
   }
-  const usedSectors = sectorNumbers
-    .filter((sectorNumber) => sectorNumber < maxSectors)
-    .slice(0, Math.ceil((maxSectors * 4) / sectorBytes) + 1);
-  const fat = new Uint32Array((usedSectors.length * sectorBytes) / 4);
-  for (const [index, place] of usedSectors.entries()) {
+  const fat = new Uint32Array((tableSectors.length * sectorBytes) / 4);
+  for (const [index, place] of tableSectors.entries()) {
     fat.set(readNumbers(await read((place + 1) * sectorBytes, sectorBytes)), (index * sectorBytes) / 4);
   }
   return fat;

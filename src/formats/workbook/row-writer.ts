@@ -14,7 +14,7 @@ const encoder = new TextEncoder();
 /**
  * Writes rows of a sheet as CSV, one line a row, so that a line's number is the row's number. Quotes distinguish texts
  * from numbers, dates and booleans: texts always have quotes, the others never. Rows without a value are empty lines;
- * the others have at least as many fields as the widest row before them.
+ * the others have at least as many fields as the widest row before them, unless rows are not padded.
  * @throws WorkbookTooLarge for a row above {@link MAX_ROW_BYTES}
  */
 export class RowWriter {
@@ -32,8 +32,10 @@ export class RowWriter {
   #field = 0;
   /** Number of values of the current row that are more than spaces. */
   #valueCount = 0;
+  readonly #padsRows: boolean;
 
-  constructor(from = { row: 0, width: 0, filled: 0, narrow: 0 }) {
+  constructor(from = { row: 0, width: 0, filled: 0, narrow: 0 }, padsRows = true) {
+    this.#padsRows = padsRows;
     this.row = from.row;
     this.width = from.width;
     this.filledRowCount = from.filled;
@@ -149,7 +151,7 @@ export class RowWriter {
       if (this.#valueCount === 1 && this.narrowRowCount === this.filledRowCount - 1)
         this.narrowRowCount = this.filledRowCount;
       if (this.#field + 1 > this.width) this.width = this.#field + 1;
-      this.moveToField(this.width - 1);
+      if (this.#padsRows) this.moveToField(this.width - 1);
     }
     this.#reserve(1);
     this.#out[this.#at++] = LINE_FEED;

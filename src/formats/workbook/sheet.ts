@@ -60,6 +60,7 @@ export function readNamespaces(head: Uint8Array): Namespaces {
 /**
  * Converts the complete rows of a block, which holds the sheet's XML from `state.offset` on: all of them, or until
  * their text fills {@link TEXT_BYTES}. Without a complete row the state stays the same.
+ * @param padsRows whether each row gets as many fields as the widest row before it
  * @returns the rows as {@link RowWriter} writes them
  * @throws XmlUnreadable, WorkbookTooLarge, {@link EarlierColumnFound}
  */
@@ -69,8 +70,9 @@ export function convertRows(
   state: SheetState,
   block: Uint8Array,
   isLast: boolean,
+  padsRows = true,
 ): { state: SheetState; text: Uint8Array } {
-  const converter = new RowConverter(workbook, merges, state, block);
+  const converter = new RowConverter(workbook, merges, state, block, padsRows);
   return converter.convertBlock(isLast);
 }
 
@@ -84,11 +86,11 @@ class RowConverter {
   readonly #rows: MergedRows;
   readonly #cellWriter: CellWriter;
 
-  constructor(workbook: WorkbookData, merges: Merges, state: SheetState, block: Uint8Array) {
+  constructor(workbook: WorkbookData, merges: Merges, state: SheetState, block: Uint8Array, padsRows: boolean) {
     this.#workbook = workbook;
     this.#state = { ...state };
     this.#reader = new XmlReader(block, state.names);
-    this.#writer = new RowWriter(state);
+    this.#writer = new RowWriter(state, padsRows);
     this.#rows = new MergedRows(this.#writer, merges, state.first, state.fills);
     this.#cellWriter = new CellWriter(workbook, block, this.#rows, this.#writer);
   }

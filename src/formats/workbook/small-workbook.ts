@@ -1,15 +1,18 @@
 import { convertToUtf8 } from '../xml/encoding.ts';
 import { unpackWhole, type ZipSource } from '../zip/unpack.ts';
-import { readRows } from './first-rows.ts';
 import { WorkbookTooLarge } from './limits.ts';
 import { NO_MERGES } from './merges.ts';
 import { openWorkbook } from './parts.ts';
 import { beginSheet, convertRows } from './sheet.ts';
 
-/** Sheet of a small workbook: the texts of its fields, row by row. */
+const QUOTE = 34;
+const COMMA = 44;
+const TAB = 9;
+
+/** Sheet of a small workbook: a line of text for each row, with tabs between its fields up to its last value. */
 export interface SmallSheet {
   name: string;
-  rows: string[][];
+  text: string;
 }
 
 /**
@@ -31,12 +34,27 @@ export async function readSmallWorkbook(zip: ZipSource, size: number, limit: num
     const xml = convertToUtf8(await unpackWhole(zip, entry, limit));
     let text = '';
     for (let state = beginSheet(0); !state.done; ) {
-      const convertedRows = convertRows(workbook, NO_MERGES, state, xml.subarray(state.offset), true);
+      // One value far to the right would widen every row below to thousands of fields.
+      const convertedRows = convertRows(workbook, NO_MERGES, state, xml.subarray(state.offset), true, false);
       state = convertedRows.state;
       countBytes(convertedRows.text.length);
-      text += decoder.decode(convertedRows.text);
+      text += decoder.decode(separateByTabs(convertedRows.text));
     }
-    sheets.push({ name, rows: readRows(text) });
+    sheets.push({ name, text });
   }
   return sheets;
+}
+
+/** Replaces the commas and quotes of whole rows by tabs, in place: a list of fields would take many times the text's size. */
+function separateByTabs(text: Uint8Array): Uint8Array {
+  let length = 0;
+  let isInQuotes = false;
+  for (let at = 0; at < text.length; at++) {
+    const byte = text[at] as number;
+    if (byte !== QUOTE) text[length++] = byte === COMMA && !isInQuotes ? TAB : byte;
+    // Two quotes within quotes are one.
+    else if (isInQuotes && text[at + 1] === QUOTE) text[length++] = text[at++] as number;
+    else isInQuotes = !isInQuotes;
+  }
+  return text.subarray(0, length);
 }

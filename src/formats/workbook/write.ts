@@ -1,5 +1,6 @@
 import { Zip, ZipDeflate } from 'fflate';
 import { concatBytes } from '../../kernel/bytes.ts';
+import { truncateText } from '../../kernel/text.ts';
 
 /** Value of a cell to write; days are counted from 1899-12-30. */
 export type WrittenCell = string | number | boolean | null | { dayNumber: number; kind: 'date' | 'datetime' };
@@ -8,7 +9,10 @@ export type WrittenCell = string | number | boolean | null | { dayNumber: number
 export const MAX_SHEET_ROWS = 1_048_575;
 /** Maximum number of characters of a cell. */
 export const MAX_CELL_CHARACTERS = 32_767;
+/** Maximum number of UTF-16 units of a sheet's name. */
 const MAX_SHEET_NAME_LENGTH = 31;
+/** Name that Excel keeps for itself, in any case. */
+const RESERVED_SHEET_NAME = 'history';
 /** Maximum size of a ZIP file without extensions. */
 const MAX_SHEET_BYTES = 0xffff_ffff;
 
@@ -32,9 +36,11 @@ const makeParts = (sheetName: string): Record<string, string> => ({
 });
 
 /** Makes a sheet name that Excel accepts. */
-const makeSheetName = (name: string): string =>
-  [...name.replace(/[[\]:*?/\\]|^'|'$/g, ' ')].slice(0, MAX_SHEET_NAME_LENGTH).join('').replace(/'$/, ' ').trim() ||
-  'Sheet1';
+function makeSheetName(name: string): string {
+  const allowedText = truncateText(name.replace(/[[\]:*?/\\]|^'|'$/g, ' '), MAX_SHEET_NAME_LENGTH);
+  const sheetName = allowedText.replace(/'$/, ' ').trim() || 'Sheet1';
+  return sheetName.toLowerCase() === RESERVED_SHEET_NAME ? `${sheetName}_` : sheetName;
+}
 
 /** Writes a workbook with one sheet, row by row: each call returns the bytes that are ready. */
 export class WorkbookWriter {

@@ -10,10 +10,14 @@ import { DAY_MS } from '../../kernel/clock.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { TableColumnDefinition } from '../../tenant-sql/columns.ts';
 import type { ExportSelection, ExportWriter } from './export-formats.ts';
-import { measureScales } from './measure-columns.ts';
+import { tooManyRows } from './failures.ts';
+import { measureRows, measureScales } from './measure-columns.ts';
 import type { RawRow } from './page.ts';
-import { computeUsualBatchRowCount } from './row-batches.ts';
+import { computeMaxBatchCount, computeUsualBatchRowCount } from './row-batches.ts';
 import type { RowScan } from './row-pages.ts';
+
+/** Number of columns up to which a file holds some ten gigabytes, whatever the values: to measure so much would take too long. */
+const MAX_NARROW_COLUMNS = 20;
 
 /** Writes Parquet: each batch of rows is a row group. */
 export function createParquetWriter(
@@ -24,12 +28,14 @@ export function createParquetWriter(
   let file: ParquetFile | undefined;
   let columns: ParquetColumn[] = [];
   let isEnded = false;
+  const maxGroups = Math.floor(MAX_PARTS / (shownColumns.length + 1));
   const writer: ExportWriter = {
     header: new Uint8Array(),
-    maxRows: Math.floor(MAX_PARTS / (shownColumns.length + 1)) * computeUsualBatchRowCount(shownColumns),
+    maxRows: maxGroups * computeUsualBatchRowCount(shownColumns),
     async readNextBytes(tx) {
       if (isEnded) return null;
       if (!file) {
+        await checkGroups(tx, exportSelection, maxGroups);
         columns = await readColumns(tx, exportSelection);
         file = new ParquetFile(columns);
         writer.header = file.writeRowGroup();
@@ -42,6 +48,14 @@ export function createParquetWriter(
     },
   };
   return writer;
+}
+
+/** Checks that the rows of a wide table, whose values may be long, fit into a number of groups. @throws tooManyRows */
+async function checkGroups(tx: TenantTx, rowScan: RowScan, maxGroups: number): Promise<void> {
+  if (rowScan.shownColumns.length <= MAX_NARROW_COLUMNS) return;
+  const { rowCount, byteCount } = await measureRows(tx, rowScan);
+  const groupCount = computeMaxBatchCount(rowCount, byteCount);
+  if (groupCount > maxGroups) throw tooManyRows(rowCount, Math.floor((rowCount * maxGroups) / groupCount));
 }
 
 /** Returns the values of a column of the file, by its index: the id is at 0, the columns of the table follow. */

@@ -7,8 +7,9 @@ import {
   makeWhereClause,
   type RowSelection,
 } from '../../tenant-sql/row-filters.ts';
+import { makeRowBytesSql, makeSelectList } from '../../tenant-sql/rows.ts';
 import { makeFormulaSafeSql } from './row-batches.ts';
-import { makeFromSql } from './row-pages.ts';
+import { makeFromSql, type RowScan } from './row-pages.ts';
 
 /**
  * Measures the digits after the point that the selected rows need, by the names of decimal columns. Columns whose values do not
@@ -70,4 +71,16 @@ export async function findLongColumn(
   const text = `SELECT ${longExpressions.join(', ')} FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rows, bindValue))}`;
   const [row] = await tx.query<Record<string, boolean | null>>(text, values);
   return textLikeColumns.find((_, at) => row?.[`c${at}`] === true)?.name;
+}
+
+/** Measures the selected rows: their number, and their bytes as `selectBatch` counts them. Reads all rows, but no long texts. */
+export async function measureRows(
+  tx: TenantTx,
+  { table, rowSelection, shownColumns }: RowScan,
+): Promise<{ rowCount: number; byteCount: number }> {
+  const { values, bindValue } = createBindings();
+  const rowsSql = `SELECT ${makeSelectList(shownColumns)} FROM ${makeFromSql(table)} ${makeWhereClause(makeConditions(rowSelection, bindValue))}`;
+  const text = `SELECT count(*)::float8 AS "rowCount", coalesce(sum((${makeRowBytesSql(shownColumns)})::float8), 0) AS "byteCount" FROM (${rowsSql}) AS part`;
+  const [row] = await tx.query<{ rowCount: number; byteCount: number }>(text, values);
+  return row ?? { rowCount: 0, byteCount: 0 };
 }

@@ -15,6 +15,10 @@ export const BATCH_ROWS = 20_000;
 /** The bytes of values after which a batch ends, including the row that exceeds them. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
+/** Returns the largest number of batches of `selectBatch` that some rows may make. */
+export const computeMaxBatchCount = (rowCount: number, byteCount: number): number =>
+  Math.min(rowCount, byteCount / MAX_BATCH_BYTES + rowCount / BATCH_ROWS + 1);
+
 /** Returns the number of rows that `selectBatch` takes, where texts and decimals have some 16 bytes on average. */
 export const computeUsualBatchRowCount = (shownColumns: TableColumnDefinition[]): number =>
   Math.min(BATCH_ROWS, Math.ceil(MAX_BATCH_BYTES / (36 + (32 + 16) * shownColumns.length)));

@@ -133,11 +133,35 @@ export function requireFittingValues({ plan, startPosition, fileBytes, isLast }:
   convertNextChunk({ ...plan, mode: 'convert' }, startPosition, fileBytes, isLast);
 }
 
+/** Finds the line of the file on which a row of a chunk begins. @param index the number of the chunk's rows before it */
+export function findRowLine({ plan, startPosition, fileBytes, isLast }: Chunk, index: number): number {
+  // The longest piece that ends before the row's record: it begins where that piece's last record ends.
+  let [fits, exceeds] = [0, fileBytes.length + 1];
+  let { line } = startPosition;
+  while (exceeds - fits > 1) {
+    const length = Math.floor((fits + exceeds) / 2);
+    const piece = convertNextChunk(
+      plan,
+      startPosition,
+      fileBytes.subarray(0, length),
+      isLast && length === fileBytes.length,
+    );
+    if (piece.rowCount <= index) {
+      fits = length;
+      line = piece.nextPosition.line;
+    } else exceeds = length;
+  }
+  return line;
+}
+
 /** Converts Postgres's error (`COPY "table", line 12, column price: "abc"`) to a problem with the line number in the file. */
-export function toRowProblem({ plan, startPosition }: Chunk, error: PostgresError): JobProblem {
+export function toRowProblem(chunk: Chunk, error: PostgresError): JobProblem {
+  const { plan, startPosition } = chunk;
   const [, line, column, value] = /, line (\d+)(?:, column ([^:]+): "(.*)")?/s.exec(error.where ?? '') ?? [];
+  const index = Number(line ?? 1) - 1;
   const errorPlace = {
-    line: startPosition.line + Number(line ?? 1) - 1,
+    // Postgres counts the lines that it was sent: of the file itself, or one for each row.
+    line: plan.mode === 'raw' ? startPosition.line + index : findRowLine(chunk, index),
     ...(column !== undefined && { column }),
     ...(value !== undefined && { value: cutValue(value) }),
   };

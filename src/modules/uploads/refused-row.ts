@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
-import { type LoadState, planFiles, readChunk } from './chunks.ts';
-import { convertNextChunk, cutValue } from './inference/index.ts';
+import { findRowLine, type LoadState, planFiles, readChunk } from './chunks.ts';
+import { cutValue } from './inference/index.ts';
 import type { JobError, WorkedJob } from './job.ts';
 import { JobProblem } from './problems.ts';
 
@@ -51,23 +51,6 @@ export async function locateRow(
     chunk = budgetBytes > 0 ? await readChunk(ctx, job, plans, chunk.nextState) : null;
   }
   if (!chunk) return undefined;
-  const { plan, startPosition, fileBytes } = chunk;
   const earlierRowCount = row - (chunk.nextState.rows - chunk.rowCount) - 1;
-  // The longest piece that ends before the row's record: it begins where that piece's last record ends.
-  let [fits, exceeds] = [0, fileBytes.length + 1];
-  let { line } = startPosition;
-  while (exceeds - fits > 1) {
-    const length = Math.floor((fits + exceeds) / 2);
-    const piece = convertNextChunk(
-      plan,
-      startPosition,
-      fileBytes.subarray(0, length),
-      chunk.isLast && length === fileBytes.length,
-    );
-    if (piece.rowCount <= earlierRowCount) {
-      fits = length;
-      line = piece.nextPosition.line;
-    } else exceeds = length;
-  }
-  return { file: plan.file.fileName, line };
+  return { file: chunk.plan.file.fileName, line: findRowLine(chunk, earlierRowCount) };
 }

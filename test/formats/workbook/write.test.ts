@@ -16,10 +16,31 @@ function writePart(path: string, header: string[], ...batches: WrittenCell[][][]
   return parseXml(strFromU8(files[path] as Uint8Array));
 }
 
+/** Writes a workbook, and returns the name of its sheet. */
+function writeSheetName(name: string): string | null {
+  const files = unzipSync(concatBytes([new WorkbookWriter(name, ['a']).endFile()]));
+  const workbook = parseXml(strFromU8(files['xl/workbook.xml'] as Uint8Array));
+  const [sheet] = listChildElements(listChildElements(workbook)[0] as XmlElement);
+  return readAttribute(sheet as XmlElement, 'name');
+}
+
 const listAttributes = (elements: XmlElement[], name: string) =>
   elements.map((element) => readAttribute(element, name));
 
 describe('a written workbook', () => {
+  it.each([
+    ['Vendas', 'Vendas'],
+    ["'a/b'", 'a b'],
+    ['', 'Sheet1'],
+    ['x'.repeat(40), 'x'.repeat(31)],
+    ['😀'.repeat(16), '😀'.repeat(15)],
+    ['History', 'History_'],
+    [' HISTORY ', 'HISTORY_'],
+    ['Historys', 'Historys'],
+  ])('of the title %s has a sheet with a name that Excel accepts: %s', (title, name) => {
+    expect(writeSheetName(title)).toBe(name);
+  });
+
   it('says of each row and cell where it stands, and leaves cells without a value out', () => {
     const header = Array.from({ length: 703 }, (_, at) => `c${at}`);
     const cells: WrittenCell[] = header.map(() => null);

@@ -101,5 +101,8 @@ function readWordPartText(xml: Uint8Array): string {
 /** Returns every sheet of a workbook: its name, then a line for each row. */
 async function readWorkbookText(bytes: Uint8Array): Promise<string> {
   const sheets = await readOfficeFile(readSmallWorkbook(createZipSource(bytes), bytes.length, MAX_UNPACKED_BYTES));
-  return sheets.map(({ name, rows }) => [name, ...rows.map((row) => row.join('\t'))].join('\n')).join('\n\n');
+  return sheets
+    .map(({ name, text }) => `${name}\n${text}`)
+    .join('\n')
+    .slice(0, -1);
 }
