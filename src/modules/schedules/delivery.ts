@@ -128,7 +128,7 @@ async function prepareMailings(
     if (problem) {
       await commit(ctx.db, {
         outcome: insertOutcome(ctx.db, run, recipient, toOutcome(problem)),
-        value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
+        value: value === null ? [] : [recordValue(ctx.db, schedule, recipient, value)],
       });
       continue;
     }
@@ -259,7 +259,7 @@ async function sendMail(
       status: 'sent',
       problem: content.tooLargeText ? 'files_too_large' : null,
     }),
-    value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
+    value: value === null ? [] : [recordValue(ctx.db, schedule, recipient, value)],
   });
   return 'done';
 }
