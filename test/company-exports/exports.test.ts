@@ -416,6 +416,39 @@ describe('an export of a company that is interrupted', () => {
     await downloadArchive((await getExport(owner, id)).url);
   });
 
+  it('is completed by a delivery that has replaced another one just before that records its success', async () => {
+    const owner = await createOwnedCompany();
+    const { id, queue } = await startExport(owner);
+    const [message] = queue.messages as [JobMessage];
+    const [laterRead, earlierEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const FILES = new Proxy(env.FILES, {
+      get(target, name) {
+        const value = Reflect.get(target, name);
+        if (name !== 'get') return typeof value === 'function' ? value.bind(target) : value;
+        return async (...callArguments: unknown[]) => {
+          laterRead.resolve();
+          await earlierEnd.promise;
+          return value.apply(target, callArguments);
+        };
+      },
+    });
+    let laterDelivery: ReturnType<typeof deliverMessage> | undefined;
+    await sendDuringRace(
+      /update "company_exports" set "status" = \?, "bytes"/,
+      async () => {
+        // The first is taken for dead.
+        await runSql('update company_exports set due_at = 0 where id = ?', id);
+        laterDelivery = deliverMessage(message, { ...queue.env, FILES });
+        await laterRead.promise;
+      },
+      (racingEnv) => deliverMessage(message, { ...queue.env, ...racingEnv }),
+    );
+    earlierEnd.resolve();
+    expect(await laterDelivery).toBe('done');
+    const { status, bytes, url } = await getExport(owner, id);
+    expect([status, (await downloadArchive(url)).bytes.length]).toEqual(['succeeded', bytes]);
+  });
+
   it('is resumed by the scheduled run, and fails after too many attempts without leaving objects', async () => {
     const owner = await createOwnedCompany();
     const { id, queue } = await startExport(owner);

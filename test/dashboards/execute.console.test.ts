@@ -310,6 +310,26 @@ describe('the options of a filter', () => {
         expect([search, (await readOptions(of, { search })).options]).toEqual([search, greekOptions]);
   });
 
+  it('are each value once, in the order of the SQL, also behind more equal values than a response has options', async () => {
+    const readRepeated = (columns: string, request: { allowed?: string[]; search?: string } = {}) =>
+      readOptions({ sql: `SELECT ${columns} FROM generate_series(1, 6000) AS g ORDER BY g DESC` }, request);
+    const makeOptions = (...values: string[]) => values.map((value) => ({ value, label: value }));
+    expect((await readRepeated("'region ' || g / 2000")).options).toEqual(
+      makeOptions('region 3', 'region 2', 'region 1', 'region 0'),
+    );
+    expect((await readRepeated("'region ' || g / 2000, 'Option ' || g", { search: 'OPTION' })).options).toEqual([
+      { value: 'region 3', label: 'Option 6000' },
+      { value: 'region 2', label: 'Option 5999' },
+      { value: 'region 1', label: 'Option 3999' },
+      { value: 'region 0', label: 'Option 1999' },
+    ]);
+    const allowedOptions = await readRepeated("'region ' || g / 2000, 'Region'", { allowed: ['region 2', 'region 1'] });
+    expect(allowedOptions.options.map(({ label }) => label)).toEqual(['Region', 'Region']);
+    expect((await readRepeated('g / 2')).options).toEqual(
+      makeOptions(...Array.from({ length: 1000 }, (_, index) => String(3000 - index))),
+    );
+  });
+
   it('fail without revealing the cause', async () => {
     for (const sql of [
       'SELECT nothing FROM sales',

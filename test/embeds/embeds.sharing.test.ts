@@ -7,7 +7,7 @@ import { BASE_URL, callApi } from '../support/api.ts';
 import { advanceClock } from '../support/clock.ts';
 import { createOwnedCompany, createProvisionedCompany } from '../support/companies.ts';
 import { createCountingD1 } from '../support/counting-d1.ts';
-import { postVisualization } from '../visualizations/support.ts';
+import { postDashboard, postVisualization } from '../visualizations/support.ts';
 import { createEmbedClient, createEmbedToken } from './support.ts';
 
 const company = await createProvisionedCompany();
@@ -64,6 +64,28 @@ describe('the creation of an embed', () => {
   ])('refuses %s', async (_what, json) => {
     const { status, body } = await generateEmbed(json);
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
+  });
+
+  it('names the field that makes the token too long for a URL', async () => {
+    const [fixed, other] = ['a', 'b'].map((letter) => letter.repeat(60)) as [string, string];
+    const filters = [fixed, other].map((slug) => ({ slug, label: 'Filter', kind: 'multi_select' }));
+    const values = Array.from({ length: 10 }, (_, n) => `${n}`.repeat(500));
+    const dashboard = await postDashboard(company.as, [], { filters });
+    const fixed_params = { [fixed]: ['short'] };
+    const origins = Array.from({ length: 20 }, (_, n) => `https://${`${'x'.repeat(60)}.`.repeat(3)}host-${n}.example`);
+    for (const [field, json] of [
+      ['fixed_params', { fixed_params: { [fixed]: values }, allowed_params: [other] }],
+      ['allowed_params', { fixed_params, allowed_params: Array(100).fill(other) }],
+      ['required_params', { fixed_params, allowed_params: [other], required_params: Array(100).fill(other) }],
+      ['allowed_origins', { fixed_params, allowed_origins: origins }],
+      ['viewer.attributes', { fixed_params, viewer: { id: 'u', attributes: { region: values } } }],
+    ] as const) {
+      const { status, body } = await company.as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json });
+      expect([status, body.details]).toEqual([
+        422,
+        [{ field, reason: 'too_long', message: 'are too long: the token would not fit into a URL' }],
+      ]);
+    }
   });
 
   it('answers 404 for a dashboard or visualization that does not exist or belongs to another company', async () => {

@@ -72,7 +72,7 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     [`${MODULES_FOLDER}/schedules/consent-store.ts`, 'deleteCountedMails', 'inArray'],
     [SCHEDULE_RUN_STORE, 'endDelivery', 'isDeliveryTo(run, recipient)'],
     [SCHEDULE_RUN_STORE, 'undoDelivery', 'isDeliveryTo(run, recipient)'],
-    [SCHEDULE_RUN_STORE, 'recordValue', 'isRecipient(run.companyId, run.scheduleId, recipient)'],
+    [SCHEDULE_RUN_STORE, 'recordValue', 'isRecipient(companyId, id, recipient)'],
     [`${MODULES_FOLDER}/managed-database/service.ts`, undefined, '${column} = ANY($1)'],
     [`${COMPANY_END_FOLDER}/control-store.ts`, 'deleteCompanyRows', 'rowid in'],
     [`${COMPANY_END_FOLDER}/store.ts`, 'claimDueErasures', 'due_at <= ${now}'],

@@ -8,7 +8,8 @@ import { decodePicture, PICTURES } from '../formats/image/pictures.ts';
 import { callApi } from '../support/api.ts';
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
-import { listMailsTo, readCode, runWhileMailIsRefused } from '../support/mail.ts';
+import { inviteUser } from '../support/invite.ts';
+import { EMAIL, listMailsTo, readCode, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import type { AcceptedMail } from '../support/mail-provider.ts';
 
 const FROM_ADDRESS = 'Data Console <no-reply@console.test>';
@@ -181,4 +182,24 @@ describe('a mail that was refused', () => {
     expect(lines).toHaveLength(5);
     expect(lines[4]).toMatchObject({ code: 'E_RATE_LIMIT_EXCEEDED', permanent: false });
   });
+});
+
+it('a mail service that answers slowly gets every mail once, also while the next scheduled runs begin', async () => {
+  const company = await createOwnedCompany();
+  const addresses = ['ana', 'bea', 'caio', 'davi'].map((name) => `${name}@${company.slug}.test`);
+  await runWhileMailIsDown(async () => {
+    for (const address of addresses) await inviteUser(company, address);
+  });
+  let elapsedMs = 61_000;
+  const slowService = {
+    send: async (message: Parameters<SendEmail['send']>[0]) => {
+      elapsedMs += 40_000;
+      advanceClock(elapsedMs);
+      await runScheduled();
+      return EMAIL.send(message);
+    },
+  };
+  advanceClock(elapsedMs);
+  await runScheduled({ EMAIL: slowService });
+  expect(addresses.map((address) => listMailsTo(address).length)).toEqual([1, 1, 1, 1]);
 });

@@ -20,7 +20,7 @@ import { callApi } from '../support/api.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany, createProvisionedCompany, PASSWORD } from '../support/companies.ts';
 import { EMAIL } from '../support/mail.ts';
-import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
 import {
@@ -120,6 +120,32 @@ describe('when a company is suspended meanwhile,', () => {
     expect([deliveryResult, countMailsTo(company.owner.email)]).toEqual(['done', mailCountBefore]);
     await activate(company);
     advanceClock(5 * 60_000);
+    await runDueSchedules();
+    resetClock();
+    expect(countMailsTo(company.owner.email)).toBe(mailCountBefore + 1);
+    expect((await expectSuccess(company.as.get(`${SCHEDULES_PATH}/${id}`))).last_run).toMatchObject({
+      status: 'done',
+      sent: 1,
+    });
+  });
+
+  it('the last try of a scheduled run is made after the suspension, however often it was begun before', async () => {
+    const company = await createProvisionedCompany();
+    const { id, queue, message } = await createDueSchedule(company);
+    await runSql('update schedule_runs set attempt = 2 where schedule_id = ?', id);
+    const mailCountBefore = countMailsTo(company.owner.email);
+    await sendDuringRace(
+      INSERT_DELIVERY_PATTERN,
+      () => suspend(company),
+      (changedEnv) => deliverMessage(message, { ...queue.env, ...changedEnv, EMAIL }),
+    );
+    for (const minutes of [5, 10, 15, 20]) {
+      advanceClock(minutes * 60_000);
+      expect(await deliverMessage(message, { ...queue.env, EMAIL })).toBe('done');
+    }
+    expect(countMailsTo(company.owner.email)).toBe(mailCountBefore);
+    await activate(company);
+    advanceClock(25 * 60_000);
     await runDueSchedules();
     resetClock();
     expect(countMailsTo(company.owner.email)).toBe(mailCountBefore + 1);

@@ -213,4 +213,29 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
     await page.context().close();
     host.close();
   });
+
+  it('has the colour scheme that the host sets while the embed is loading', async () => {
+    await requestApi('PUT', '/v1/company/branding', NO_BRANDING);
+    const host = await startHostSite();
+    const src = `${url}${await createEmbed(dashboard)}`;
+    const { page } = await openPage(host.addPage('<p>Host</p>'), { origins: [host.origin] });
+    const [infoRequest, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route('**/info', async (route) => {
+      infoRequest.resolve();
+      await answer.promise;
+      await route.continue();
+    });
+    await page.evaluate(`globalThis.one = document.createElement('data-console-embed');
+      one.setAttribute('src', '${src}');
+      one.setAttribute('theme', 'dark');
+      document.body.append(one);`);
+    await infoRequest.promise;
+    await page.evaluate("one.setAttribute('theme', 'light')");
+    answer.resolve();
+    const frame = page.locator('iframe').contentFrame();
+    await frame.getByRole('heading', { level: 1 }).waitFor();
+    await expect.poll(() => frame.locator('html').getAttribute('data-theme')).toBe('light');
+    await page.context().close();
+    host.close();
+  });
 });

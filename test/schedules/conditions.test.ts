@@ -6,11 +6,14 @@ import { createShareContext, makeDashboardGrant } from '../share-portal/support.
 import type { Caller } from '../support/api.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { listMailsTo } from '../support/mail.ts';
+import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { makeParameter, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import {
   countMailsTo,
   createSchedule,
+  createTestQueue,
+  deliverTestMessages,
   recordConsent,
   runScheduleNow,
   SCHEDULES_PATH,
@@ -202,6 +205,37 @@ describe('an alert by mail', () => {
     await expectSuccess(company.as.put(path, { json: makeCondition('changed', null, 'other') }));
     await putSql('SELECT 9 AS other');
     expect(await runSchedule()).toBe(1);
+  });
+
+  it('is not compared with the value of a condition or target that was changed during its run', async () => {
+    const otherVisualization = await postVisualization(company.as, 'SELECT 7 AS left_over, 8 AS other');
+    const changes = [
+      makeCondition('changed', null, 'other'),
+      {
+        target_id: otherVisualization._id,
+        condition: { ...makeCondition('changed').condition, visualization_id: otherVisualization._id },
+      },
+    ];
+    for (const change of changes) {
+      await putSql('SELECT 1 AS left_over, 2 AS other');
+      const { id, email } = await createReader();
+      const schedule = await createSchedule(company.as, stockVisualization, {
+        recipients: [{ user_id: id }],
+        ...makeCondition('changed'),
+      });
+      const path = `${SCHEDULES_PATH}/${schedule._id}`;
+      const queue = createTestQueue();
+      await expectSuccess(company.as.post(`${path}/run`, { env: queue.env }));
+      await sendDuringRace(
+        /^update "schedule_recipients" set "last_value"/,
+        () => expectSuccess(company.as.put(path, { json: change })),
+        (changedEnv) => deliverTestMessages(queue, changedEnv),
+      );
+      expect((await runScheduleNow(company.as, schedule._id)).last_run).toMatchObject({
+        problems: ['condition_not_met'],
+      });
+      expect(countMailsTo(email)).toBe(0);
+    }
   });
 
   it('is decided for each recipient by the rows that the recipient may see', async () => {

@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { executeOnce } from '../../src/modules/viewing/coalesce.ts';
+import { tooManyViewers } from '../../src/modules/viewing/failures.ts';
 import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
+import { runInContext } from '../support/context.ts';
 import { makeParameter, postDashboard, postVisualization } from '../visualizations/support.ts';
 
 /**
@@ -72,4 +75,46 @@ it('a dashboard that 60 viewers open at once runs at most twice and is answered 
   }
   const runIds = new Set(answers.map(({ body }) => body.results[0].rows[0][2]));
   expect(runIds.size).toBeLessThanOrEqual(2);
+});
+
+it('a viewer who gets no slot leaves those who wait for the same result to get one themselves, one for all of them', async () => {
+  const executions: string[] = [];
+  const answers = await runInContext({ kind: 'system', companyId: 'a-company' }, (ctx) => {
+    const { promise: slot, reject: refuse } = Promise.withResolvers<string>();
+    const executeAs = (viewer: string, result: Promise<string>) =>
+      executeOnce(ctx, 'a-result', () => {
+        executions.push(viewer);
+        return result;
+      });
+    const requests = [
+      executeAs('first', slot),
+      ...['second', 'third', 'fourth'].map((viewer) => executeAs(viewer, Promise.resolve(`result of the ${viewer}`))),
+    ];
+    refuse(tooManyViewers());
+    return Promise.allSettled(requests);
+  });
+  expect(executions).toEqual(['first', 'second']);
+  expect(answers[0]).toMatchObject({ status: 'rejected', reason: { reason: 'viewing.busy' } });
+  expect(answers.slice(1)).toEqual(
+    Array.from({ length: 3 }, () => ({ status: 'fulfilled', value: 'result of the second' })),
+  );
+});
+
+it('a viewer waits for the same result as others at most a minute, however many of them get no slot', async () => {
+  vi.useFakeTimers();
+  try {
+    const refusal = await runInContext({ kind: 'system', companyId: 'a-company' }, async (ctx) => {
+      const execute = () => new Promise<string>((_, reject) => setTimeout(() => reject(tooManyViewers()), 25_000));
+      const requests = ['first', 'second', 'third', 'fourth', 'fifth'].map(() => executeOnce(ctx, 'a-result', execute));
+      const outcomes = requests.map((request) => request.catch((error: unknown) => error));
+      await vi.advanceTimersByTimeAsync(60_000);
+      const lastOutcome = await Promise.race([outcomes.at(-1), 'waits']);
+      await vi.advanceTimersByTimeAsync(60_000);
+      await Promise.all(outcomes);
+      return lastOutcome;
+    });
+    expect(tooManyViewers.matches(refusal)).toBe(true);
+  } finally {
+    vi.useRealTimers();
+  }
 });

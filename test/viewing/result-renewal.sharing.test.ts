@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../../src/kernel/clock.ts';
 import { createEmbedClient, createEmbedToken } from '../embeds/support.ts';
 import { createShareContext, makeDashboardGrant, signInOutsider } from '../share-portal/support.ts';
 import { createSalesTable, createShare, createShareClient } from '../shares/support.ts';
-import type { ApiResponse } from '../support/api.ts';
+import { type ApiResponse, callApi } from '../support/api.ts';
 import { advanceClock } from '../support/clock.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
 import { postDashboard, postVisualization } from '../visualizations/support.ts';
@@ -65,5 +65,30 @@ describe('a cached result of a shared dashboard', () => {
     expect(isCached(secondRenewal)).toBe(true);
     expect(Date.parse(secondRenewal.body.as_of)).toBeGreaterThan(Date.parse(asOf));
     expect((await execute({ 'cache-control': 'max-age=0' })).body.as_of).toBe(secondRenewal.body.as_of);
+  });
+
+  it('is downloaded as it is, and renewed for a download with Cache-Control: no-cache', async () => {
+    const timeChart = await postVisualization(company.as, 'SELECT now()::text AS run_at FROM sales LIMIT 1');
+    const { _id: dashboardId } = await postDashboard(company.as, [timeChart], { cache_seconds: 3_600 });
+    const { token } = await createShare(company, dashboardId, { embed_options: { allow_downloads: true } });
+    const { execute } = createShareClient(token);
+    const download = async (headers: Record<string, string> = {}) => {
+      const query = new URLSearchParams({ format: 'csv', visualization_id: timeChart._id });
+      const path = `/api/v1/public/shares/${token}/execute?${query}`;
+      return (await callApi('POST', path, { json: {}, headers })).body;
+    };
+    const cachedAnswer = await vi.waitUntil(
+      async () => {
+        const answer = await execute();
+        return isCached(answer) && answer;
+      },
+      { timeout: 15_000 },
+    );
+    const cachedFile = `run_at\r\n${cachedAnswer.body.results[0].rows[0][0]}\r\n`;
+    advanceClock(MINUTE_MS);
+    expect(await download()).toBe(cachedFile);
+    const renewedFile = await download(NO_CACHE_HEADERS);
+    expect(renewedFile).toMatch(/^run_at\r\n/);
+    expect(renewedFile).not.toBe(cachedFile);
   });
 });

@@ -213,7 +213,8 @@ class ExportAttempt {
     const { files, now } = this.#ctx;
     const completeArchive = await files.head(makeArchiveKey(this.#job));
     const bytes = completeArchive?.size ?? (await this.#writeEnd(archive));
-    await this.update({ status: 'succeeded', bytes, expiresAt: now() + EXPORT_RETENTION_MS });
+    // Another attempt has begun, and reads its checkpoints: it will find the archive complete.
+    if (!(await this.update({ status: 'succeeded', bytes, expiresAt: now() + EXPORT_RETENTION_MS }))) return;
     await deleteCheckpoints(files, this.#job);
     log('company_exported', { company_id: this.#job.companyId, export_id: this.#job.id, bytes });
   }

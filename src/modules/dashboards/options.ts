@@ -100,7 +100,10 @@ async function queryOptions(
   }
 }
 
-/** Reads values and labels as texts, filtered in the database, so that a search finds one among millions. */
+/**
+ * Reads values and labels as texts, filtered in the database, so that a search finds one among millions. Where equal values
+ * leave too few among the first rows, the database reads all rows and returns each value once, in the order of the first ones.
+ */
 async function readRows(
   sql: TenantSql,
   compiledSql: CompiledSql,
@@ -115,8 +118,15 @@ async function readRows(
       WHERE value::text <> ''
         AND (${placeholder} IS NULL OR ${makeContainsSql('value::text', placeholder)} OR ${makeContainsSql(`${label}::text`, placeholder)})
         AND (${allowedValuesSql} IS NULL OR value::text = ANY (${allowedValuesSql}))`;
-    const { rows } = await runUserSql(sql, { text: statement, values }, { ...STANDARD_LIMITS, maxRows: MAX_OPTIONS });
-    return rows;
+    const runText = (text: string) => runUserSql(sql, { text, values }, { ...STANDARD_LIMITS, maxRows: MAX_OPTIONS });
+    const { rows, truncated } = await runText(statement);
+    if (!truncated || new Set(rows.map(([value]) => value)).size === rows.length) return rows;
+    const distinctRows = await runText(`SELECT value, label FROM (
+      SELECT DISTINCT ON (value COLLATE "C") value, label, place FROM (
+        SELECT row_number() OVER () AS place, * FROM (\n${statement}\n) AS option(value, label)
+      ) AS placed ORDER BY value COLLATE "C", place
+    ) AS first_of_value ORDER BY place`);
+    return distinctRows.rows;
   };
   try {
     return await runQuery('value, label', 'label');

@@ -82,7 +82,7 @@ export const generateEmbed = (
       expiresAt,
     });
     if (token.length > MAX_TOKEN_LENGTH) {
-      const field = chooseLongerField(terms.fixedValues, viewer?.attributes ?? {});
+      const field = findLongestField({ ...newEmbed, terms, viewer });
       throw invalidInput([{ field, message: 'are too long: the token would not fit into a URL' }]);
     }
     const event = prepareShareEvent(ctx, {
@@ -118,8 +118,22 @@ export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   event.send(told);
 }
 
-const chooseLongerField = (fixedValues: object, attributes: object): string =>
-  JSON.stringify(attributes).length > JSON.stringify(fixedValues).length ? 'viewer.attributes' : 'fixed_params';
+/** Returns the field of the request that takes up most of the token: only these can be long. */
+function findLongestField({
+  terms,
+  allowedOrigins,
+  viewer,
+}: Pick<NewEmbed, 'terms' | 'allowedOrigins' | 'viewer'>): string {
+  const values = {
+    fixed_params: terms.fixedValues,
+    allowed_params: terms.allowedSlugs,
+    required_params: terms.requiredSlugs,
+    allowed_origins: allowedOrigins,
+    'viewer.attributes': viewer?.attributes ?? {},
+  };
+  const fields = Object.entries(values).map(([field, value]) => ({ field, length: JSON.stringify(value).length }));
+  return fields.reduce((longest, field) => (field.length > longest.length ? field : longest)).field;
+}
 
 /** Converts numbers that a double cannot hold to texts, which every kind of parameter with numbers accepts. */
 function toText(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -8,6 +8,7 @@ import { consumeMailQuota, countUse } from '../usage/queries.ts';
 import {
   claimDueRequests,
   deleteFinishedRequests,
+  extendClaim,
   finishRequest,
   giveUpRequests,
   insertLimitedRequest,
@@ -15,7 +16,6 @@ import {
   insertRequestAfterChange,
   isRequestStored,
   type MailRequestRecord,
-  selectOpenRequest,
 } from './store.ts';
 
 export type MailKind = MailRequestRecord['kind'];
@@ -81,7 +81,8 @@ export async function requestMail<Kind extends Exclude<LimitedMailKind, 'invitat
 ): Promise<void> {
   const record = toRecord(ctx, request);
   const storedRequest = await insertLimitedRequest(ctx.db, record, listLimits(request.kind, record));
-  if (countChangedRows(storedRequest) > 0) ctx.defer(sendIfRequestOpen(ctx, record, send as SendMail));
+  if (countChangedRows(storedRequest) > 0)
+    ctx.defer(sendClaimedRequest(ctx, record, record.requestedAt, send as SendMail));
 }
 
 const listLimits = (kind: LimitedMailKind, { requestedAt }: MailRequestRecord) => ({
@@ -99,7 +100,7 @@ export function prepareInvitationMail(ctx: Context, request: MailRequest<'invita
   return {
     statement: insertLimitedRequest(ctx.db, record, listLimits('invitation', record)),
     isStored: isRequestStored(record.id),
-    send: () => ctx.defer(sendIfRequestOpen(ctx, record, send as SendMail)),
+    send: () => ctx.defer(sendClaimedRequest(ctx, record, record.requestedAt, send as SendMail)),
   };
 }
 
@@ -115,7 +116,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   const record = toRecord(ctx, request);
   return {
     statement: insertRequestAfterChange(ctx.db, record),
-    send: () => ctx.defer(sendIfRequestOpen(ctx, record, send as SendMail)),
+    send: () => ctx.defer(sendClaimedRequest(ctx, record, record.requestedAt, send as SendMail)),
   };
 }
 
@@ -123,7 +124,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
 export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
   const records = requests.map((request) => toRecord(ctx, request));
   const sendAllMails = async () => {
-    for (const record of records) await sendIfRequestOpen(ctx, record, send as SendMail);
+    for (const record of records) await sendClaimedRequest(ctx, record, record.requestedAt, send as SendMail);
   };
   return {
     statements: records.map((record) => insertRequest(ctx.db, record)),
@@ -144,7 +145,7 @@ export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: 
   if (count > 0) log('mails_given_up', { count });
   for (const request of due) {
     if (now - request.requestedAt > getRetryPeriod(request.kind)) continue;
-    await sendAndFinishRequest(ctx, request, senders[request.kind] as SendMail);
+    await sendClaimedRequest(ctx, request, now, senders[request.kind] as SendMail);
   }
 }
 
@@ -169,11 +170,18 @@ function toRecord(
 
 /**
  * Sends the mail of a request, unless the request was not stored, or was stored as done, because of the limit of
- * requests or the company's daily quota of mails.
+ * requests or the company's daily quota of mails, or somebody else has claimed it.
+ * @param claimedAt when the request was claimed until `record.dueAt`
  */
-async function sendIfRequestOpen(ctx: Context, record: MailRequestRecord, send: SendMail): Promise<void> {
-  const [openRequest] = await selectOpenRequest(ctx.db, record.id);
-  if (openRequest) await sendAndFinishRequest(ctx, record, send);
+async function sendClaimedRequest(
+  ctx: Context,
+  record: MailRequestRecord,
+  claimedAt: number,
+  send: SendMail,
+): Promise<void> {
+  // While the mails before it were sent, the claim may have run out: it begins anew, or another scheduled run has the request.
+  const claim = await extendClaim(ctx.db, record, ctx.now() + (record.dueAt ?? claimedAt) - claimedAt);
+  if (countChangedRows(claim) > 0) await sendAndFinishRequest(ctx, record, send);
 }
 
 /**

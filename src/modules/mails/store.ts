@@ -28,12 +28,15 @@ export const insertLimitedRequest = (
   return insertWhen(db, mailRequests, record, sql`${earlierRequests} < ${limit}`);
 };
 
-/** Selects a request that is stored and not done: a request that would exceed the company's quota is stored as done. */
-export const selectOpenRequest = (db: ControlDb, id: string) =>
+/**
+ * Claims a request until `dueAt`, unless it is not stored, is done, or somebody else has claimed it since `record` was read. A
+ * request that would exceed the company's quota is stored as done.
+ */
+export const extendClaim = (db: ControlDb, record: MailRequestRecord, dueAt: number) =>
   db
-    .select({ id: mailRequests.id })
-    .from(mailRequests)
-    .where(and(eq(mailRequests.id, id), isNotNull(mailRequests.dueAt)));
+    .update(mailRequests)
+    .set({ dueAt })
+    .where(and(eq(mailRequests.id, record.id), sql`${mailRequests.dueAt} = ${record.dueAt}`));
 
 /** Returns the SQL condition that the request is stored; for other writes of its transaction. */
 export const isRequestStored = (id: string): SQL => existsSql(mailRequests, eq(mailRequests.id, id));

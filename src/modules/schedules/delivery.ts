@@ -74,6 +74,8 @@ interface RunDelivery {
   isLastTry: boolean;
 }
 
+type SendResult = 'done' | 'later' | 'suspended';
+
 type GroupRecipient = { recipient: Recipient; reader: ResultReader };
 
 /** A recipient for whom the condition holds, with the content of the mail. */
@@ -85,23 +87,24 @@ interface Mailing extends GroupRecipient {
 
 /**
  * Computes the results that these recipients share once, and mails them to each for whom the condition holds.
- * @returns `later` where the mail service did not accept some of the mails for now
+ * @returns `later` where the mail service did not accept some of the mails for now, `suspended` where the company is suspended
  * @throws where the database is unavailable
  */
 export async function sendToRecipients(
   ctx: CompanyContext,
   runDelivery: RunDelivery,
   group: readonly GroupRecipient[],
-): Promise<'done' | 'later'> {
+): Promise<SendResult> {
   const [company] = await selectCompany(ctx.db, runDelivery.run.companyId);
   if (!company) return 'done';
-  if (company.suspendedAt !== null) return 'later';
+  if (company.suspendedAt !== null) return 'suspended';
   const mailCompany = await readMailedCompany(ctx, company);
   const asOf = ctx.now();
   let isMailLeft = false;
   // The results themselves are not held while mails are sent.
   for (const mailing of await prepareMailings(ctx, runDelivery, group, mailCompany)) {
     const sendResult = await sendMail(ctx, runDelivery, mailing, { company, mailedCompany: mailCompany, asOf });
+    if (sendResult === 'suspended') return 'suspended';
     isMailLeft ||= sendResult === 'later';
   }
   return isMailLeft ? 'later' : 'done';
@@ -128,7 +131,7 @@ async function prepareMailings(
     if (problem) {
       await commit(ctx.db, {
         outcome: insertOutcome(ctx.db, run, recipient, toOutcome(problem)),
-        value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
+        value: value === null ? [] : [recordValue(ctx.db, schedule, recipient, value)],
       });
       continue;
     }
@@ -218,7 +221,7 @@ async function sendMail(
   { run, schedule, isLastTry }: RunDelivery,
   { recipient, reader, content, comparedValue: value }: Mailing,
   { company, mailedCompany, asOf }: { company: Company; mailedCompany: MailedCompany; asOf: number },
-): Promise<'done' | 'later'> {
+): Promise<SendResult> {
   const mail = composeScheduledMail({
     to: reader.email,
     name: reader.name,
@@ -233,7 +236,7 @@ async function sendMail(
   const { begun } = await commit(ctx.db, beginDelivery(ctx.db, run, recipient, countingTimes));
   if (begun.length === 0) {
     const [present] = await selectCompany(ctx.db, run.companyId);
-    if (present?.suspendedAt != null) return 'later';
+    if (present?.suspendedAt != null) return 'suspended';
     const isRefused = await recordRefusal(ctx, run, schedule, recipient);
     const [mails] = isRefused ? [] : await selectMailsLeft(ctx.db, run, countingTimes.now);
     if (mails?.isLeft === 0) await insertOutcome(ctx.db, run, recipient, toOutcome('quota_exceeded'));
@@ -259,7 +262,7 @@ async function sendMail(
       status: 'sent',
       problem: content.tooLargeText ? 'files_too_large' : null,
     }),
-    value: value === null ? [] : [recordValue(ctx.db, run, recipient, value)],
+    value: value === null ? [] : [recordValue(ctx.db, schedule, recipient, value)],
   });
   return 'done';
 }

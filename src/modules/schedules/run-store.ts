@@ -2,6 +2,7 @@ import { and, eq, inArray, isNull, lt, lte, ne, type SQL, sql } from 'drizzle-or
 import type { ControlDb } from '../../db/client.ts';
 import { updateAttempt } from '../../db/job-leases.ts';
 import {
+  type Condition,
   type LastRun,
   scheduleDeliveries,
   scheduleRecipients,
@@ -12,7 +13,7 @@ import { existsSql, HAS_CHANGED_ROWS, insertWhen, matchesId } from '../../db/sta
 import { isCompanyActive } from '../companies/queries.ts';
 import { countUse, mayMail } from '../usage/queries.ts';
 import { countMail, mayBeMailed, uncountMail } from './consent-store.ts';
-import { isRecipient, type Recipient } from './store.ts';
+import { isRecipient, type Recipient, type Schedule } from './store.ts';
 
 export type ScheduleRun = typeof scheduleRuns.$inferSelect;
 export type Delivery = typeof scheduleDeliveries.$inferSelect;
@@ -206,12 +207,28 @@ export const insertOutcome = (
     .values({ companyId, runId, kind, subject, ...outcome })
     .onConflictDoNothing();
 
-/** Records the present value of the column of a `changed` condition for a recipient. */
-export const recordValue = (db: ControlDb, run: ScheduleRun, recipient: Recipient, value: string) =>
-  db
+/**
+ * Records the present value of the column of a `changed` condition for a recipient, unless the condition or the target has been
+ * changed since the schedule was read: the next run has nothing to compare with then.
+ */
+export const recordValue = (
+  db: ControlDb,
+  { companyId, id, targetType, targetId, condition }: Schedule,
+  recipient: Recipient,
+  value: string,
+) => {
+  const isAboutSameValue = existsSql(
+    schedules,
+    matchesId(schedules, companyId, id),
+    eq(schedules.targetType, targetType),
+    eq(schedules.targetId, targetId),
+    eq(schedules.condition, condition as Condition),
+  );
+  return db
     .update(scheduleRecipients)
     .set({ lastValue: value })
-    .where(isRecipient(run.companyId, run.scheduleId, recipient));
+    .where(and(isRecipient(companyId, id, recipient), isAboutSameValue));
+};
 
 /** Selects companies with runs that were due before a moment while no attempt holds any run: their message was lost. */
 export const selectStalledCompanies = (

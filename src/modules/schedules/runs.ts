@@ -60,7 +60,9 @@ async function attemptRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> 
   // Earlier tries did not even live to fail.
   if (run.attempt > MAX_ATTEMPTS) return void (await finishRun(ctx, run, schedule, ['unavailable']));
   try {
-    if ((await tryRun(ctx, run, schedule)) === 'later') await postponeRun(ctx, run);
+    const outcome = await tryRun(ctx, run, schedule);
+    if (outcome === 'later') await postponeRun(ctx, run);
+    if (outcome === 'suspended') await waitForEndOfSuspension(ctx, run);
   } catch (error) {
     logError('schedule_run_failed', error, { schedule_id: run.scheduleId, company_id: run.companyId });
     if (run.attempt < MAX_ATTEMPTS) await postponeRun(ctx, run);
@@ -73,7 +75,19 @@ async function postponeRun(ctx: CompanyContext, run: ScheduleRun): Promise<void>
   await ctx.jobs.send({ type: 'schedules.run', companyId: run.companyId }, (RETRY_WAIT_MS * run.attempt) / 1000);
 }
 
-async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule): Promise<'ended' | 'later'> {
+/** Postpones a run until the scheduled run resumes those of active companies. The attempt does not count. */
+const waitForEndOfSuspension = (ctx: CompanyContext, run: ScheduleRun) =>
+  updateAttempt(ctx.db, scheduleRuns, run, {
+    status: 'queued',
+    attempt: run.attempt - 1,
+    dueAt: ctx.now() + RETRY_WAIT_MS,
+  });
+
+async function tryRun(
+  ctx: CompanyContext,
+  run: ScheduleRun,
+  schedule: Schedule,
+): Promise<'ended' | 'later' | 'suspended'> {
   // Somebody has paused it since it was due.
   if (run.kind === 'scheduled' && schedule.status === 'paused') return finishRun(ctx, run, schedule);
   const item = await loadSharedItem(ctx, schedule.targetType, schedule.targetId).catch((error: unknown) => {
@@ -99,6 +113,7 @@ async function tryRun(ctx: CompanyContext, run: ScheduleRun, schedule: Schedule)
       { run, schedule, item, isLastTry: run.attempt >= MAX_ATTEMPTS },
       group,
     );
+    if (sendResult === 'suspended') return 'suspended';
     isMailLeft ||= sendResult === 'later';
   }
   return isMailLeft ? 'later' : finishRun(ctx, run, schedule);

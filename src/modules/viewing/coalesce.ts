@@ -22,6 +22,11 @@ const MAX_WAIT_MS = 30_000;
  */
 const MAX_RESPONSE_MS = 60_000;
 
+function findRunning(key: string): RunningExecution | undefined {
+  const runningExecution = runningExecutions.get(key);
+  return runningExecution && Date.now() - runningExecution.startedAt < MAX_WAIT_MS ? runningExecution : undefined;
+}
+
 /**
  * Executes once for equal requests: those that arrive during an execution share its result. If the data may change meanwhile,
  * `execute` calls `begin` before it reads; later requests then start an execution of their own.
@@ -33,9 +38,15 @@ export async function executeOnce(
   key: string,
   execute: (begin: () => void) => Promise<string>,
 ): Promise<string> {
-  const runningExecution = runningExecutions.get(key);
-  if (runningExecution && Date.now() - runningExecution.startedAt < MAX_WAIT_MS)
-    return awaitWithinTime(MAX_RESPONSE_MS, runningExecution.resultPromise, tooManyViewers);
+  const joinsUntil = Date.now() + MAX_RESPONSE_MS;
+  for (let runningExecution = findRunning(key); runningExecution !== undefined; runningExecution = findRunning(key)) {
+    try {
+      return await awaitWithinTime(joinsUntil - Date.now(), runningExecution.resultPromise, tooManyViewers);
+    } catch (error) {
+      // Another viewer got no slot: that says nothing about this one, who asks for a slot, or joins the next who does.
+      if (!tooManyViewers.matches(error) || Date.now() >= joinsUntil) throw error;
+    }
+  }
   const newExecution: RunningExecution = { resultPromise: Promise.resolve(''), startedAt: Date.now() };
   const begin = () => {
     if (runningExecutions.get(key) === newExecution) runningExecutions.delete(key);

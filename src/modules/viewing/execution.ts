@@ -71,16 +71,16 @@ export async function executeForViewer(
   if (format && !rules.allowsDownloads) throw downloadsDisabled();
   const { values, limits } = bindParameters(ctx, item, rules, parameters);
   const cachedResponse = await findCachedResponse(ctx, item, values, limits);
+  const maxAge = isFresh ? FRESH_RESULT_MS : undefined;
   if (!format) {
     requireFormat(wantedId);
-    const maxAge = isFresh ? FRESH_RESULT_MS : undefined;
     return { answer: await respondToExecution(ctx, item, values, limits, cachedResponse, maxAge) };
   }
   const visualization =
     item.type === 'dashboard' ? findWidget(item, wantedId) : requireSameVisualization(item.visualization, wantedId);
   const { id, name } = visualization;
   const result =
-    (await findResult(await cachedResponse.findResponse(), id)) ??
+    (await findResult(await cachedResponse.findResponse(maxAge), id)) ??
     (await runWithSlot(ctx, () => runItem(ctx, item, values, { ...limits, onlyVisualization: visualization })))[0];
   const answer = buildFile(result as Execution, { name, format, escapesFormulas: true });
   return { answer, download: { visualization_id: id, format } };

@@ -43,6 +43,8 @@ function showItem(source: Source, { item, options, branding }: OpenedPage & { ki
   host?.on('parameters', ({ parameters }) => {
     values = { ...values, ...Object(parameters) };
   });
+  host?.on('theme', ({ theme }) => setScheme(theme));
+  // Passes on what the host page has said while this page was loading.
   host?.allowOrigin(options.allowed_origins ?? []);
   const view = buildItemPage(
     item,

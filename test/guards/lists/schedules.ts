@@ -89,6 +89,12 @@ export const SCHEDULE_GUARDS = [
       tests: ['test/organizations/running-jobs.test.ts'],
       title: 'a scheduled run sends no mail during the suspension, and sends its mail once after it',
     },
+    {
+      in: 'recordValue',
+      text: ', isAboutSameValue',
+      tests: CONDITION_TESTS,
+      title: 'is not compared with the value of a condition or target that was changed during its run',
+    },
     { in: 'deleteOldRuns', text: ", eq(scheduleRuns.status, 'ended')", title: 'for a week' },
     { in: 'deleteOldRuns', text: 'lt(scheduleRuns.createdAt, cutoff), ', title: 'for a week' },
   ]),

@@ -134,6 +134,11 @@ export const SIGN_IN_GUARDS = [
     { in: 'insertLimitedRequest', text: ', gt(mailRequests.requestedAt, since)' },
     { in: 'insertLimitedRequest', text: 'sql`${earlierRequests} < ${limit}`', without: 'sql`true`' },
   ]),
+  ...makeGuards(
+    'src/modules/mails/store.ts',
+    ['test/mails/providers.test.ts'],
+    [{ in: 'extendClaim', text: ', sql`${mailRequests.dueAt} = ${record.dueAt}`', title: 'answers slowly' }],
+  ),
   ...makeGuards('src/modules/single-sign-on/store.ts', RENEWAL_TESTS, [
     { in: 'putConfiguration', text: 'setWhere: eq(ssoConfigurations.clientSecret, record.clientSecret)' },
     { in: 'replaceClientSecret', text: 'sql`${ssoConfigurations.clientSecret} is ${oldConfiguration.clientSecret}`,' },
