@@ -244,6 +244,8 @@ export class DataConsoleEmbed extends Base {
     this.#isReady = false;
     this.#unsent = {};
     this.#send('host', { renews: this.#renews, parameters: this.#parameters });
+    // Its address has the scheme of when the frame was made.
+    if (this.hasAttribute('theme')) this.#send('theme', { theme: this.getAttribute('theme') });
   }
 
   /** @param {{ name?: string; parameters?: ParameterValues }} page */

@@ -214,14 +214,17 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
     host.close();
   });
 
-  it('has the colour scheme that the host sets while the embed is loading', async () => {
+  it.each([
+    ['page', '**/embed/d/*'],
+    ['dashboard', '**/info'],
+  ])('has the colour scheme that the host sets while the %s of the embed is loading', async (_what, requestPattern) => {
     await requestApi('PUT', '/v1/company/branding', NO_BRANDING);
     const host = await startHostSite();
     const src = `${url}${await createEmbed(dashboard)}`;
     const { page } = await openPage(host.addPage('<p>Host</p>'), { origins: [host.origin] });
-    const [infoRequest, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    await page.route('**/info', async (route) => {
-      infoRequest.resolve();
+    const [request, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(requestPattern, async (route) => {
+      request.resolve();
       await answer.promise;
       await route.continue();
     });
@@ -229,7 +232,7 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
       one.setAttribute('src', '${src}');
       one.setAttribute('theme', 'dark');
       document.body.append(one);`);
-    await infoRequest.promise;
+    await request.promise;
     await page.evaluate("one.setAttribute('theme', 'light')");
     answer.resolve();
     const frame = page.locator('iframe').contentFrame();
