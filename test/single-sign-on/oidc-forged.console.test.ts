@@ -139,6 +139,20 @@ describe('an OpenID Provider whose answers may be forged', () => {
       ['xms_edov says that it is not', false, () => 'plain', true, { xms_edov: false }],
       ['UserInfo says so', true, () => makeUserInfo({ email: getOwnerEmail(), email_verified: true }), false, {}],
       [
+        'UserInfo says so, and the token null',
+        true,
+        () => makeUserInfo({ email: getOwnerEmail(), email_verified: true }),
+        false,
+        { email_verified: null },
+      ],
+      [
+        'UserInfo says so of the address in capitals',
+        true,
+        () => makeUserInfo({ email: getOwnerEmail().toUpperCase(), email_verified: true }),
+        false,
+        {},
+      ],
+      [
         'UserInfo says that it is not',
         false,
         () => makeUserInfo({ email: getOwnerEmail(), email_verified: false }),
@@ -156,7 +170,7 @@ describe('an OpenID Provider whose answers may be forged', () => {
           await answerWithForgery({
             kind: kind(),
             claims,
-            missingClaims: claims.email_verified ? [] : ['email_verified'],
+            missingClaims: 'email_verified' in claims ? [] : ['email_verified'],
           }),
         );
         expect(code !== null).toBe(expectedOutcome);

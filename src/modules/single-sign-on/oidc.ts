@@ -24,6 +24,7 @@ import {
   isEmailVerified,
   makeProviderRequestOptions,
 } from '../../platform/openid.ts';
+import { normalizeClaimedEmail } from '../users/service.ts';
 import { EMAIL_NOT_VERIFIED_ADVICE, SignInRefusal } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
 
@@ -114,8 +115,10 @@ async function readClaims(
   tokens: TokenEndpointResponse,
   allowPrivateHosts: boolean,
 ): Promise<Claims> {
-  const claims = getValidatedIdTokenClaims(tokens);
-  if (!claims) throw new Error('The token endpoint answered no ID token.');
+  const tokenClaims = getValidatedIdTokenClaims(tokens);
+  if (!tokenClaims) throw new Error('The token endpoint answered no ID token.');
+  // Some providers send null for what they do not know.
+  const claims: Claims = Object.fromEntries(Object.entries(tokenClaims).filter(([, claim]) => claim !== null));
   const isComplete = claims.email !== undefined && isEmailVerified(claims) !== undefined;
   if (isComplete || !server.userinfo_endpoint) return claims;
   const answer = await userInfoRequest(
@@ -124,11 +127,10 @@ async function readClaims(
     tokens.access_token,
     makeProviderRequestOptions(allowPrivateHosts),
   );
-  const userInfoClaims: Claims = await processUserInfoResponse(server, client, claims.sub, answer);
+  const userInfoClaims: Claims = await processUserInfoResponse(server, client, tokenClaims.sub, answer);
   // What it says of another address than the token has is not about this one.
-  return claims.email === undefined || claims.email === userInfoClaims.email
-    ? { ...userInfoClaims, ...claims }
-    : claims;
+  const isSameAddress = normalizeClaimedEmail(claims.email) === normalizeClaimedEmail(userInfoClaims.email);
+  return claims.email === undefined || isSameAddress ? { ...userInfoClaims, ...claims } : claims;
 }
 
 function toIdentity(claims: Claims, trustEmail: boolean): Identity {
