@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { ApiResponse } from '../support/api.ts';
-import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
+import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/clock.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import { createFailingEnv } from '../support/outage.ts';
@@ -69,6 +69,29 @@ describe('three failed runs of a schedule in a row', () => {
     // Somebody who looks for the reason is not told of it again.
     await runScheduleNow(company.as, schedule._id);
     expect(countMailsTo(scheduleCreator.email)).toBe(1);
+  });
+
+  it('stay the last result when a run that was due before the pause comes too late', async () => {
+    const schedule = await createSchedule(company.as, failingVisualization, {
+      recipients: [{ user_id: company.owner.id }],
+      cron: '*/30 * * * *',
+    });
+    const dueAt = Date.parse(schedule.next_run_at);
+    stopClockAt(dueAt);
+    const queue = createTestQueue();
+    await runScheduled(queue.env);
+    resetClock();
+    for (let run = 0; run < 3; run += 1) await runScheduleNow(company.as, schedule._id);
+    const pausedSchedule = await readSchedule(schedule);
+    expect(pausedSchedule).toMatchObject({ status: 'paused', last_run: { status: 'failed', kind: 'manual' } });
+    stopClockAt(dueAt + 1);
+    await deliverTestMessages(queue);
+    resetClock();
+    expect(
+      await selectRow("select id from schedule_runs where schedule_id = ? and status <> 'ended'", schedule._id),
+    ).toBeNull();
+    expect(await readSchedule(schedule)).toEqual(pausedSchedule);
+    expect(await selectRow('select failures from schedules where id = ?', schedule._id)).toEqual({ failures: 3 });
   });
 
   it('are counted from zero after a success, and after a change of the schedule', async () => {

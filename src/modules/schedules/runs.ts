@@ -88,8 +88,12 @@ async function tryRun(
   run: ScheduleRun,
   schedule: Schedule,
 ): Promise<'ended' | 'later' | 'suspended'> {
-  // Somebody has paused it since it was due.
-  if (run.kind === 'scheduled' && schedule.status === 'paused') return finishRun(ctx, run, schedule);
+  // It was paused since it was due. Unless the run has mailed somebody, the last result stays, which may be why.
+  if (run.kind === 'scheduled' && schedule.status === 'paused') {
+    if ((await selectDeliveries(ctx.db, run)).length > 0) return finishRun(ctx, run, schedule);
+    await updateAttempt(ctx.db, scheduleRuns, run, { status: 'ended' });
+    return 'ended';
+  }
   const item = await loadSharedItem(ctx, schedule.targetType, schedule.targetId).catch((error: unknown) => {
     if (error instanceof Failure && error.kind === 'missing') return undefined;
     throw error;
