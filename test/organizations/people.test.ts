@@ -330,15 +330,6 @@ describe('the erasure of a person', () => {
     for (const { token } of embeds) expect(await readStatus('d', token)).toBe(401);
   });
 
-  it('leaves what revokes the embed tokens of a viewer with their address', async () => {
-    const email = 'viewer-of-old@x.test';
-    await runSql('insert into embed_revocations values (?, ?, 1)', company.id, `viewer:${email}`);
-    expect(await expectSuccess(company.as.delete(makePath(email)))).toEqual({ erased: {} });
-    expect(
-      await countRows('embed_revocations where company_id = ? and subject = ?', company.id, `viewer:${email}`),
-    ).toBe(1);
-  });
-
   it('is complete after an interruption, and is refused for a person who is activated meanwhile', async () => {
     const company = await createProvisionedCompany();
     const { id, email, outsiderId } = await storePerson(company);

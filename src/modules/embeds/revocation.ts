@@ -1,7 +1,7 @@
 import { listDeniedIds } from '../../access/denials.ts';
 import { accessDenied } from '../../access/failures.ts';
 import { requireAction } from '../../access/requirements.ts';
-import type { Context, PrincipalContext } from '../../context.ts';
+import type { CompanyContext, Context, PrincipalContext } from '../../context.ts';
 import { type ControlDb, commit } from '../../db/client.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { invalidInput } from '../../kernel/failure.ts';
@@ -17,7 +17,7 @@ import {
   deleteRevocation,
   deleteRevocationsBefore,
   deleteTargetRevocations,
-  selectShownSubjects,
+  selectShownRevocations,
   upsertRevocation,
 } from './store.ts';
 import { getTokenIdRange, parseTarget } from './token-id.ts';
@@ -49,7 +49,7 @@ export async function listSubjects(
 ): Promise<string[]> {
   const subjects = [ALL_SUBJECT, formatTarget(target), formatToken(id)];
   if (!parseTarget(id)) subjects.push(await formatForeignId(companyId, 'token', id));
-  // Until the scheduled run has hidden it, an older revocation shows the viewer's id.
+  // Older versions stored the viewer's id as it is.
   if (viewer) subjects.push(`viewer:${viewer.id}`, await formatForeignId(companyId, 'viewer', viewer.id));
   return subjects;
 }
@@ -149,21 +149,23 @@ export function requireNothingDenied({ actor }: PrincipalContext, actions: reado
   if (deniedAction) throw accessDenied(deniedAction);
 }
 
-/** The number of subjects that one scheduled run hides. */
-const HIDDEN_PER_RUN = 500;
+/** Deletes revocations whose tokens have all expired since. For the scheduled run. */
+export async function purgeRevocations(ctx: Context): Promise<void> {
+  await deleteRevocationsBefore(ctx.db, ctx.now() - MAX_LIFETIME_SECONDS * 1000 - DAY_MS);
+}
 
-/**
- * Deletes revocations whose tokens have all expired since, and hides the ids of viewers and of hosts' tokens that older
- * versions stored. For the scheduled run.
- */
-export async function purgeRevocations({ db, now }: Context): Promise<void> {
-  await deleteRevocationsBefore(db, now() - MAX_LIFETIME_SECONDS * 1000 - DAY_MS);
-  for (const shown of await selectShownSubjects(db, HIDDEN_PER_RUN)) {
+/** Hides the ids of viewers, and of tokens of hosts, that name a person: older versions stored them as they are. @returns how many */
+export async function hideRevokedIds(ctx: CompanyContext, isNamedIn: (id: string) => boolean): Promise<number> {
+  let hiddenCount = 0;
+  for (const shown of await selectShownRevocations(ctx.db, ctx.actor.companyId)) {
     const [, by, id] = /^(token|viewer):(.*)$/s.exec(shown.subject) as unknown as [string, 'token' | 'viewer', string];
+    if (!isNamedIn(id)) continue;
     const subject = await formatForeignId(shown.companyId, by, id);
-    await commit(db, {
-      hidden: upsertRevocation(db, { ...shown, subject }, null),
-      deleted: deleteRevocation(db, shown),
+    await commit(ctx.db, {
+      hidden: upsertRevocation(ctx.db, { ...shown, subject }, null),
+      deleted: deleteRevocation(ctx.db, shown),
     });
+    hiddenCount += 1;
   }
+  return hiddenCount;
 }

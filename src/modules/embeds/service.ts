@@ -20,7 +20,7 @@ import { listSubjects, makeRevokeAllStatements, requireMayRevokeEverything } fro
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
 import { makeTokenId } from './token-id.ts';
 
-export { purgeRevocations } from './revocation.ts';
+export { hideRevokedIds, purgeRevocations } from './revocation.ts';
 export { reencryptSigningSecrets } from './signing-keys.ts';
 export { readEmbedPage } from './token.ts';
 

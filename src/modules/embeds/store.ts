@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, lt, lte, max, notLike, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, like, lt, lte, max, notLike, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { embedKeys, embedRevocations, embedSigningKeys } from '../../db/schema/shares.ts';
@@ -22,6 +22,8 @@ export const selectRevokedAt = (db: ControlDb, companyId: string, subjects: read
     .from(embedRevocations)
     .where(and(eq(embedRevocations.companyId, companyId), inArray(embedRevocations.subject, [...subjects])));
 
+const IS_OF_TOKEN_OR_VIEWER = or(like(embedRevocations.subject, 'token:%'), like(embedRevocations.subject, 'viewer:%'));
+
 /**
  * Revokes the tokens of a subject that were issued until `revokedAt`; a later revocation that exists stays. @param maxRevocations
  * the maximum number of single tokens and viewers that the company may have revoked; null for a revocation without this limit
@@ -34,7 +36,7 @@ export const upsertRevocation = (
   const { companyId, subject } = record;
   const isOfCompany = eq(embedRevocations.companyId, companyId);
   const isSubjectKnown = existsSql(embedRevocations, isOfCompany, eq(embedRevocations.subject, subject));
-  const hasQuotaLeft = sql`(select count(*) from ${embedRevocations} where ${isOfCompany}) < ${maxRevocations}`;
+  const hasQuotaLeft = sql`(select count(*) from ${embedRevocations} where ${and(isOfCompany, IS_OF_TOKEN_OR_VIEWER)}) < ${maxRevocations}`;
   return insertWhen(
     db,
     embedRevocations,
@@ -70,16 +72,18 @@ export const deleteTargetRevocations = (
 export const deleteRevocationsBefore = (db: ControlDb, time: number) =>
   db.delete(embedRevocations).where(lt(embedRevocations.revokedAt, time));
 
-/** Selects revocations, of all companies, whose subject is the id of a viewer or of a host's token as it is. */
-export const selectShownSubjects = (db: ControlDb, limit: number) => {
-  const { subject } = embedRevocations;
-  const isForeignToken = sql`${subject} like 'token:%' and ${subject} not glob 'token:[dv]-*'`;
-  return db
+/** Selects the revocations of a company whose subject is the id of a token or viewer as it is. */
+export const selectShownRevocations = (db: ControlDb, companyId: string) =>
+  db
     .select()
     .from(embedRevocations)
-    .where(sql`(${subject} like 'viewer:%' or ${isForeignToken}) and ${subject} not glob '*:sha256:*'`)
-    .limit(limit);
-};
+    .where(
+      and(
+        eq(embedRevocations.companyId, companyId),
+        IS_OF_TOKEN_OR_VIEWER,
+        notLike(embedRevocations.subject, '%:sha256:%'),
+      ),
+    );
 
 export const deleteRevocation = (db: ControlDb, { companyId, subject }: typeof embedRevocations.$inferSelect) =>
   db

@@ -121,7 +121,12 @@ export const SHARING_GUARDS = [
     { in: 'deleteTargetRevocations', text: 'lte(embedRevocations.revokedAt, revokedUntil),' },
     { in: 'deleteTargetRevocations', text: 'gte(embedRevocations.subject, firstSubject),' },
     { in: 'deleteTargetRevocations', text: ' lt(embedRevocations.subject, endSubject),' },
-    { in: 'deleteRevocation', text: 'eq(embedRevocations.subject, subject)', without: 'sql`true`', title: 'hidden at' },
+    {
+      in: 'deleteRevocation',
+      text: 'eq(embedRevocations.subject, subject)',
+      without: 'sql`true`',
+      title: 'whom the ids of older versions name',
+    },
     { in: 'deleteRevocationsBefore', text: 'lt(embedRevocations.revokedAt, time)', without: 'sql`true`' },
   ]),
   ...makeGuards(

@@ -3,8 +3,9 @@ import { peopleOnly } from '../../../access/failures.ts';
 import { requireAdministrator } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
-import type { Person } from '../../../logs/redaction.ts';
+import { isPersonNamedIn, type Person } from '../../../logs/redaction.ts';
 import { computeKeyedDigest } from '../../../platform/keyed-digest.ts';
+import { hideRevokedIds } from '../../embeds/service.ts';
 import { userActive } from '../failures.ts';
 import { type PersonalRecord, pseudonymizeWaitingMessages } from './people-records.ts';
 import * as store from './person-erasure-store.ts';
@@ -93,6 +94,7 @@ export async function erasePerson(ctx: PrincipalContext, address: string): Promi
       if (number > 0) erasedCounts[kind] = (erasedCounts[kind] ?? 0) + number;
   };
   addCounts(await pseudonymizeWaitingMessages(ctx, person));
+  addCounts({ embed_revocations: await hideRevokedIds(ctx, (id) => isPersonNamedIn(id, person)) });
   for (const { personData } of DATA_STORES) {
     if (typeof personData !== 'string')
       addCounts(await personData.erase(ctx, person, { outsiderIds, userNames: listNames(users) }));
