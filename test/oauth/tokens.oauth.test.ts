@@ -441,9 +441,11 @@ describe('the OAuth grant type client_credentials', () => {
     );
   });
 
-  it('gives a token that the audit trail names, also where its first request is over a limit', async () => {
+  it('gives a token that the audit trail names, also where its first request is over a limit or of a suspended company', async () => {
+    const ownCompany = await createOwnedCompany();
+    const { access_key, secret_key } = ownCompany.apiKey;
     const createProgram = async (scope: string) => {
-      const headers = { authorization: `Basic ${encodeCredentials()}` };
+      const headers = { authorization: `Basic ${btoa(`${access_key}:${secret_key}`)}` };
       const form = { grant_type: 'client_credentials', scope };
       return createCaller((await expectSuccess(postForm('/oauth/token', form, headers))).access_token);
     };
@@ -451,10 +453,15 @@ describe('the OAuth grant type client_credentials', () => {
     const refusedAnswer = await (await createProgram('groups:get')).get('/v1/groups', {
       env: { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' },
     });
-    expect([refusedAnswer.status, (await waitForAuditRecord(company, refusedAnswer)).credential]).toEqual([
-      429,
-      expect.stringMatching(`^oauth:[a-f0-9]{24}:${company.apiKey.access_key}$`),
-    ]);
+    const suspendedProgram = await createProgram('users:get');
+    await runSql('update companies set suspended_at = 1 where id = ?', ownCompany.id);
+    const suspendedAnswer = await suspendedProgram.get('/v1/groups');
+    expect([refusedAnswer.status, suspendedAnswer.status]).toEqual([429, 403]);
+    for (const answer of [refusedAnswer, suspendedAnswer]) {
+      expect((await waitForAuditRecord(ownCompany, answer)).credential).toMatch(
+        new RegExp(`^oauth:[a-f0-9]{24}:${access_key}$`),
+      );
+    }
   });
 
   it('gives a token for /mcp, which the API refuses', async () => {

@@ -21,10 +21,11 @@ export function toCachedPrincipal(
   ctx: Pick<Context, 'setOwner'>,
   key: UsableKey,
   access: FoundAccess,
+  credential = key.id,
 ): KnownPrincipal<KeyProof> {
   const { companyId, serviceAccountId, accessKey, salt, derivationVersion, secretDigest } = key;
   requireActiveCompany(key, () =>
-    ctx.setOwner(companyId, { type: 'service_account', id: serviceAccountId, credential: key.id }),
+    ctx.setOwner(companyId, { type: 'service_account', id: serviceAccountId, credential }),
   );
   return {
     actor: {

@@ -61,7 +61,7 @@ export function toKeyCredential(
     matchesPrincipal: async ({ actor }) => isKeyActor(actor),
     async readPrincipal() {
       const { key, access } = await readKeyAndAccess(ctx.db, accessKey, ctx.now());
-      const cachedPrincipal = key && toCachedPrincipal(ctx, key, access);
+      const cachedPrincipal = key && toCachedPrincipal(ctx, key, access, as.credentialId);
       if (!cachedPrincipal || !isKeyActor(cachedPrincipal.actor)) throw invalidToken();
       return { ...cachedPrincipal, actor: as.makeActor(cachedPrincipal.actor) };
     },
