@@ -330,6 +330,13 @@ describe('the options of a filter', () => {
     );
   });
 
+  it('are those of the first rows where reading all rows takes too long', async () => {
+    const slowValue =
+      "CASE WHEN g > 2000 THEN (SELECT count(*) FROM generate_series(1, 100000 * g))::text ELSE 'a' END";
+    const { options } = await readOptions({ sql: `SELECT ${slowValue} FROM generate_series(1, 6000) AS g` });
+    expect(options).toEqual([{ value: 'a', label: 'a' }]);
+  });
+
   it('fail without revealing the cause', async () => {
     for (const sql of [
       'SELECT nothing FROM sales',

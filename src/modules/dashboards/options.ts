@@ -9,6 +9,7 @@ import { type CompiledSql, formatArrayLiteral, listUsedSlugs } from '../../sql-t
 import type { BoundValues } from '../../sql-templates/parameters.ts';
 import { getTemplate } from '../../sql-templates/template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import { queryTimedOut } from '../../tenant-sql/failures.ts';
 import { makeContainsSql } from '../../tenant-sql/row-filters.ts';
 import { type Cell, runUserSql, STANDARD_LIMITS } from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
@@ -121,11 +122,15 @@ async function readRows(
     const runText = (text: string) => runUserSql(sql, { text, values }, { ...STANDARD_LIMITS, maxRows: MAX_OPTIONS });
     const { rows, truncated } = await runText(statement);
     if (!truncated || new Set(rows.map(([value]) => value)).size === rows.length) return rows;
+    // Where that takes too long, the first ones are better than none.
     const distinctRows = await runText(`SELECT value, label FROM (
       SELECT DISTINCT ON (value COLLATE "C") value, label, place FROM (
         SELECT row_number() OVER () AS place, * FROM (\n${statement}\n) AS option(value, label)
       ) AS placed ORDER BY value COLLATE "C", place
-    ) AS first_of_value ORDER BY place`);
+    ) AS first_of_value ORDER BY place`).catch((error) => {
+      if (queryTimedOut.matches(error)) return { rows };
+      throw error;
+    });
     return distinctRows.rows;
   };
   try {
