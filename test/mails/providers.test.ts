@@ -11,6 +11,7 @@ import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { inviteUser } from '../support/invite.ts';
 import { EMAIL, listMailsTo, readCode, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import type { AcceptedMail } from '../support/mail-provider.ts';
+import { createFailingEnv } from '../support/outage.ts';
 
 const FROM_ADDRESS = 'Data Console <no-reply@console.test>';
 const API_KEY = 're_key_of_the_tests';
@@ -202,4 +203,18 @@ it('a mail service that answers slowly gets every mail once, also while the next
   advanceClock(elapsedMs);
   await runScheduled({ EMAIL: slowService });
   expect(addresses.map((address) => listMailsTo(address).length)).toEqual([1, 1, 1, 1]);
+});
+
+it('a mail whose claim the database refuses does not hold up the mails after it', async () => {
+  const company = await createOwnedCompany();
+  const addresses = ['ana', 'bea', 'caio'].map((name) => `${name}@${company.slug}.test`);
+  await runWhileMailIsDown(async () => {
+    for (const address of addresses) await inviteUser(company, address);
+  });
+  let claimCount = 0;
+  const isFirstClaim = (text: string) => /"mail_requests"\."due_at" = \?/.test(text) && claimCount++ === 0;
+  advanceClock(61_000);
+  await runScheduled(createFailingEnv({ test: isFirstClaim } as unknown as RegExp));
+  expect(claimCount).toBeGreaterThanOrEqual(addresses.length);
+  expect(addresses.flatMap((address) => listMailsTo(address))).toHaveLength(2);
 });

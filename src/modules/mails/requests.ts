@@ -179,9 +179,14 @@ async function sendClaimedRequest(
   claimedAt: number,
   send: SendMail,
 ): Promise<void> {
-  // While the mails before it were sent, the claim may have run out: it begins anew, or another scheduled run has the request.
-  const claim = await extendClaim(ctx.db, record, ctx.now() + (record.dueAt ?? claimedAt) - claimedAt);
-  if (countChangedRows(claim) > 0) await sendAndFinishRequest(ctx, record, send);
+  try {
+    // While the mails before it were sent, the claim may have run out: it begins anew, or another scheduled run has the request.
+    const claim = await extendClaim(ctx.db, record, ctx.now() + (record.dueAt ?? claimedAt) - claimedAt);
+    if (countChangedRows(claim) > 0) await sendAndFinishRequest(ctx, record, send);
+  } catch (error) {
+    // The mails after it are sent all the same.
+    logError('mail_failed', error, { mail_request_id: record.id });
+  }
 }
 
 /**
