@@ -385,9 +385,12 @@ describe('the processing of a Data API job', () => {
     await startFifthAttempt(Date.now() + 600_000);
     expect(await deliverMessage({ type: 'data.write', companyId: company.id, jobId: id })).toBe('done');
     expect(await readDataJob(id)).toMatchObject({ status: 'running' });
+    await env.FILES.put(`data-results/${company.id}/${id}/5/0`, 'a piece');
+    expect(await listResultObjects(id)).toHaveLength(1);
     await startFifthAttempt(0);
     expect(await deliverMessage({ type: 'data.write', companyId: company.id, jobId: id })).toBe('done');
     expect(await readDataJob(id)).toMatchObject({ status: 'failed', error: 'The job was interrupted too often.' });
+    expect(await listResultObjects(id)).toEqual([]);
     await runScheduled(queue.env);
     expect(countMessages()).toBe(1);
   });

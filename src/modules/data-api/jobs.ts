@@ -61,8 +61,9 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
     ),
   });
   if (!job) {
-    if (givenUp.length > 0) await resendWaitingJobs(ctx);
-    return;
+    if (givenUp.length === 0) return;
+    await deleteResult(ctx.files, key);
+    return resendWaitingJobs(ctx);
   }
   const leaseTimer = setInterval(() => {
     const renewal = commit(ctx.db, { job: updateAttempt(ctx.db, dataJobs, job, { dueAt: ctx.now() + LEASE_MS }) });
