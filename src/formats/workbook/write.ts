@@ -37,8 +37,8 @@ const makeParts = (sheetName: string): Record<string, string> => ({
 
 /** Makes a sheet name that Excel accepts. */
 function makeSheetName(name: string): string {
-  const allowedText = truncateText(name.replace(/[[\]:*?/\\]|^'|'$/g, ' '), MAX_SHEET_NAME_LENGTH);
-  const sheetName = allowedText.replace(/'$/, ' ').trim() || 'Sheet1';
+  const allowedText = truncateText(name.replace(/[[\]:*?/\\]/g, ' '), MAX_SHEET_NAME_LENGTH);
+  const sheetName = allowedText.replace(/^[\s']+|[\s']+$/g, '') || 'Sheet1';
   return sheetName.toLowerCase() === RESERVED_SHEET_NAME ? `${sheetName}_` : sheetName;
 }
 

@@ -31,6 +31,8 @@ describe('a written workbook', () => {
   it.each([
     ['Vendas', 'Vendas'],
     ["'a/b'", 'a b'],
+    ["''Vendas''", 'Vendas'],
+    [" 'Vendas' ", 'Vendas'],
     ['', 'Sheet1'],
     ['x'.repeat(40), 'x'.repeat(31)],
     ['😀'.repeat(16), '😀'.repeat(15)],
