@@ -58,7 +58,10 @@ async function findDerivationUses(version: number, database: Database, now: numb
   ];
 }
 
-/** Columns that are encrypted and kept for long. A text begins with the version that it was encrypted under. */
+/**
+ * Columns that are encrypted and kept for long. A text begins with the version that it was encrypted under. `table` and `column`
+ * are SQL: an endpoint of webhooks has a list of secrets.
+ */
 const ENCRYPTED_COLUMNS = [
   { table: 'managed_databases', column: 'owner_connection', secretKind: 'connections' },
   { table: 'managed_databases', column: 'readonly_connection', secretKind: 'read-only connections' },
@@ -66,6 +69,11 @@ const ENCRYPTED_COLUMNS = [
   { table: 'sso_configurations', column: 'client_secret', secretKind: 'secrets of identity providers' },
   { table: 'embed_signing_keys', column: 'secret', secretKind: 'signing keys of embeds' },
   { table: 'second_factors', column: 'secret', secretKind: 'secrets of authenticators' },
+  {
+    table: 'webhook_endpoints, json_each(webhook_endpoints.secrets) AS signing',
+    column: "signing.value ->> 'secret'",
+    secretKind: 'signing secrets of webhooks',
+  },
 ];
 
 /** Seconds for which mailed codes, and sign-ins at identity providers, are valid. */

@@ -100,6 +100,9 @@ describe('the removal of an old version of a key', () => {
       `INSERT INTO backup_codes (company_id, factor_id, digest, key_version) VALUES ('c', 'f', 'd', 1), ('c', 'f', 'e', 7)`,
       `INSERT INTO managed_databases (id, company_id, status, owner_connection, created_at, updated_at)
        VALUES ('m', 'c', 'ready', 'v1:iv:text', 0, 0), ('n', 'd', 'ready', 'v12:iv:text', 0, 0)`,
+      `INSERT INTO webhook_endpoints (id, company_id, url, description, event_types, status, secrets, created_at, updated_at)
+       VALUES ('w', 'c', 'https://a.test', '', '["*"]', 'active',
+         '[{"secret":"v12:iv:text","until":null},{"secret":"v1:iv:text","until":1}]', 0, 0)`,
     );
     await runRotation('encryption');
     const { code, output } = await runRotation('remove', 'encryption', '1');
@@ -108,6 +111,7 @@ describe('the removal of an old version of a key', () => {
       '1 connections',
       '1 secrets of authenticators',
       '1 signing keys',
+      '1 signing secrets of webhooks',
       '1 backup codes',
       'the last minutes',
     ]) {
