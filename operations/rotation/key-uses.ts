@@ -3,8 +3,8 @@ import type { KeyName } from '../keys.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Seconds for which a token signed under a key may be valid, and a minute more. */
-const TOKEN_SECONDS: Partial<Record<KeyName, number>> = { jwt: 7 * DAY_SECONDS + 60, embed: 365 * DAY_SECONDS + 60 };
+/** Seconds for which a token signed under a key may be valid, and a minute more. Refresh tokens of programs live the longest. */
+const TOKEN_SECONDS: Partial<Record<KeyName, number>> = { jwt: 30 * DAY_SECONDS + 60, embed: 365 * DAY_SECONDS + 60 };
 
 /** Use of a key's version: something that becomes invalid without that version. */
 export interface KeyUse {
@@ -33,7 +33,7 @@ export async function findUses(
 function findTokenUses(key: KeyName, seconds: number, successor: number | undefined, now: number): KeyUse[] {
   const expiresAt = successor === undefined ? Number.POSITIVE_INFINITY : successor * 1000 + seconds * 1000;
   if (expiresAt <= now) return [];
-  const tokenKind = key === 'jwt' ? 'sessions of people and of the portal' : 'embed tokens';
+  const tokenKind = key === 'jwt' ? 'sessions of people, of the portal and of programs' : 'embed tokens';
   const end = Number.isFinite(expiresAt) ? ` until ${formatDay(expiresAt)}` : '';
   return [
     {
