@@ -243,9 +243,11 @@ export class CloudflareAccount {
 
   /** Restores a whole D1 database to a bookmark. @returns the bookmark of the state before */
   async restoreDatabase(databaseId: string, bookmark: string): Promise<string> {
+    // Not the answer's: a repeated request would name the state that the first one, whose answer was lost, has restored.
+    const bookmarkBefore = await this.readBookmark(databaseId);
     const query = `?bookmark=${encodeURIComponent(bookmark)}`;
-    const { result } = await this.#sendRequest('POST', `/d1/database/${databaseId}/time_travel/restore${query}`);
-    return z.object({ previous_bookmark: z.string() }).parse(result).previous_bookmark;
+    await this.#sendRequest('POST', `/d1/database/${databaseId}/time_travel/restore${query}`);
+    return bookmarkBefore;
   }
 
   async putSecret(worker: string, name: string, text: string): Promise<void> {

@@ -28,12 +28,13 @@ export async function checkServices(
     notes: listWarnings(environment).map((it) => `Warning: ${it}`),
   };
   const checks = [checkR2, checkQueues, checkAddress, checkMail];
-  for (const pendingCheck of [
+  // Awaited together: one that failed while an earlier one still ran would end the process as an unhandled rejection.
+  const allFindings = await Promise.all([
     ...checks.map((check) => check(environment, account)),
     checkNeon(environment, env.NEON_API_KEY),
     checkModel(environment, env.AI_API_KEY),
-  ]) {
-    const findings = await pendingCheck;
+  ]);
+  for (const findings of allFindings) {
     problems.push(...findings.problems);
     notes.push(...findings.notes);
   }

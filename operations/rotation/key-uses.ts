@@ -3,8 +3,8 @@ import type { KeyName } from '../keys.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Seconds for which a token signed under a key may be valid, and a minute more. */
-const TOKEN_SECONDS: Partial<Record<KeyName, number>> = { jwt: 7 * DAY_SECONDS + 60, embed: 365 * DAY_SECONDS + 60 };
+/** Seconds for which a token signed under a key may be valid, and a minute more. Refresh tokens of programs live the longest. */
+const TOKEN_SECONDS: Partial<Record<KeyName, number>> = { jwt: 30 * DAY_SECONDS + 60, embed: 365 * DAY_SECONDS + 60 };
 
 /** Use of a key's version: something that becomes invalid without that version. */
 export interface KeyUse {
@@ -33,7 +33,7 @@ export async function findUses(
 function findTokenUses(key: KeyName, seconds: number, successor: number | undefined, now: number): KeyUse[] {
   const expiresAt = successor === undefined ? Number.POSITIVE_INFINITY : successor * 1000 + seconds * 1000;
   if (expiresAt <= now) return [];
-  const tokenKind = key === 'jwt' ? 'sessions of people and of the portal' : 'embed tokens';
+  const tokenKind = key === 'jwt' ? 'sessions of people, of the portal and of programs' : 'embed tokens';
   const end = Number.isFinite(expiresAt) ? ` until ${formatDay(expiresAt)}` : '';
   return [
     {
@@ -58,7 +58,10 @@ async function findDerivationUses(version: number, database: Database, now: numb
   ];
 }
 
-/** Columns that are encrypted and kept for long. A text begins with the version that it was encrypted under. */
+/**
+ * Columns that are encrypted and kept for long. A text begins with the version that it was encrypted under. `table` and `column`
+ * are SQL: an endpoint of webhooks has a list of secrets.
+ */
 const ENCRYPTED_COLUMNS = [
   { table: 'managed_databases', column: 'owner_connection', secretKind: 'connections' },
   { table: 'managed_databases', column: 'readonly_connection', secretKind: 'read-only connections' },
@@ -66,6 +69,11 @@ const ENCRYPTED_COLUMNS = [
   { table: 'sso_configurations', column: 'client_secret', secretKind: 'secrets of identity providers' },
   { table: 'embed_signing_keys', column: 'secret', secretKind: 'signing keys of embeds' },
   { table: 'second_factors', column: 'secret', secretKind: 'secrets of authenticators' },
+  {
+    table: 'webhook_endpoints, json_each(webhook_endpoints.secrets) AS signing',
+    column: "signing.value ->> 'secret'",
+    secretKind: 'signing secrets of webhooks',
+  },
 ];
 
 /** Seconds for which mailed codes, and sign-ins at identity providers, are valid. */

@@ -31,6 +31,8 @@ export interface LocalCloudflare {
   refusedRequests: string[];
   /** Requests that are answered with 503 once, the next time. */
   requestsFailingOnce: Set<string>;
+  /** Requests that are done, but answered with 503 once, the next time. */
+  answersLostOnce: Set<string>;
   /** All requests received: `GET /accounts/…`. */
   receivedRequests: string[];
   /** Requests that no route answers. */
@@ -94,6 +96,7 @@ export async function startCloudflare(): Promise<LocalCloudflare> {
     subdomain: 'tests',
     refusedRequests: [],
     requestsFailingOnce: new Set(),
+    answersLostOnce: new Set(),
     receivedRequests: [],
     unansweredRequests: [],
     close: () =>
@@ -142,6 +145,7 @@ async function handleRequest(
     if (!match) continue;
     try {
       const result = await handleRoute(match.slice(1), body, url);
+      if (state.answersLostOnce.delete(name)) return refuse(503, 10001, 'Service unavailable');
       if (result instanceof Uint8Array) return void response.end(result);
       const { result: records = result, result_info } = Object(result);
       return sendAnswer(200, { success: true, errors: [], messages: [], result: records ?? null, result_info });

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CloudflareAccount } from '../../operations/cloudflare.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { callCommand, runCommand } from './command.ts';
@@ -32,7 +32,8 @@ describe('npm run restore', { timeout: 120_000 }, () => {
   const createAccount = () => new CloudflareAccount(cloudflare);
   const readRows = () => createAccount().query<{ n: number }>(id, 'SELECT n FROM kept ORDER BY n', []);
 
-  beforeAll(async () => {
+  beforeEach(async () => {
+    cloudflare.databases.delete(DATABASE_NAME);
     id = await createAccount().createDatabase(DATABASE_NAME, { hint: 'weur', jurisdiction: null });
     await createAccount().query(id, 'CREATE TABLE kept (n INTEGER)', []);
     await createAccount().query(id, 'INSERT INTO kept VALUES (1)', []);
@@ -56,6 +57,21 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     expect((await runDeployedCommand('restore', ...back.split(' '))).code).toBe(0);
     expect(await readRows()).toEqual([{ n: 2 }]);
     expect(cloudflare.unansweredRequests).toEqual([]);
+  });
+
+  it('prints how to undo a restore whose first answer was lost', async () => {
+    await sleep(5);
+    const moment = new Date().toISOString();
+    await sleep(5);
+    await createAccount().query(id, 'INSERT INTO kept VALUES (2)', []);
+    cloudflare.answersLostOnce.add(`POST /d1/database/${id}/time_travel/restore`);
+    const { output } = await runDeployedCommand('restore', '--env', 'staging', '--to', moment);
+    expect(await readRows()).toEqual([{ n: 1 }]);
+
+    const [, back = ''] = /npm run restore -- (.*)$/m.exec(output) ?? [];
+    expect((await runDeployedCommand('restore', ...back.split(' '))).code).toBe(0);
+    expect(await readRows()).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(cloudflare.answersLostOnce.size).toBe(0);
   });
 
   it.each([

@@ -181,6 +181,18 @@ describe('the preflight of a deployment that cannot succeed', () => {
   });
 });
 
+it('the preflight throws the problem of a check that fails while an earlier one still runs', async () => {
+  cloudflare.requestsFailingOnce.add('GET /r2/buckets');
+  const unhandled: unknown[] = [];
+  const recordRejection = (reason: unknown) => void unhandled.push(reason);
+  process.on('unhandledRejection', recordRejection);
+  cleanups.unshift(async () => void process.off('unhandledRejection', recordRejection));
+  const { isReady, text } = await checkSettings({ vars: { NEON_API_URL: 'http://127.0.0.1:9/api/v2' } });
+  expect(isReady).toBe(false);
+  expect(text).toContain('Neon');
+  expect(unhandled).toEqual([]);
+});
+
 describe('the preflight of a deployment that can succeed', () => {
   it.each<[string, PreflightCase & { prepare?: () => void }, string]>([
     [

@@ -1,6 +1,8 @@
+import { globSync, readFileSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { PROJECT } from '../../operations/environments.ts';
 import { KEY_NAMES, KEY_VARIABLES, makeKey, makeKeyVersion } from '../../operations/keys.ts';
 import { findUses } from '../../operations/rotation/key-uses.ts';
 import { gatherVersions } from '../../src/platform/key-versions.ts';
@@ -68,6 +70,13 @@ describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
   });
 });
 
+/** Reads from the source the days for which the longest-lived refresh token is valid. */
+function readLongestRefresh(): number {
+  const texts = globSync('src/**/*.ts', { cwd: PROJECT }).map((file) => readFileSync(join(PROJECT, file), 'utf8'));
+  const lifetimes = texts.flatMap((text) => [...text.matchAll(/REFRESH_TOKEN_LIFETIME_MS = (.+);/g)]);
+  return Math.max(...lifetimes.map(([, value]) => Number(/^(\d+) \* DAY_MS$/.exec(value ?? '')?.[1])));
+}
+
 describe('the removal of an old version of a key', () => {
   it('is refused while API keys are derived from it, and names their number and latest expiry', async () => {
     const until = Date.now() + 30 * DAY_MS;
@@ -100,6 +109,9 @@ describe('the removal of an old version of a key', () => {
       `INSERT INTO backup_codes (company_id, factor_id, digest, key_version) VALUES ('c', 'f', 'd', 1), ('c', 'f', 'e', 7)`,
       `INSERT INTO managed_databases (id, company_id, status, owner_connection, created_at, updated_at)
        VALUES ('m', 'c', 'ready', 'v1:iv:text', 0, 0), ('n', 'd', 'ready', 'v12:iv:text', 0, 0)`,
+      `INSERT INTO webhook_endpoints (id, company_id, url, description, event_types, status, secrets, created_at, updated_at)
+       VALUES ('w', 'c', 'https://a.test', '', '["*"]', 'active',
+         '[{"secret":"v12:iv:text","until":null},{"secret":"v1:iv:text","until":1}]', 0, 0)`,
     );
     await runRotation('encryption');
     const { code, output } = await runRotation('remove', 'encryption', '1');
@@ -108,6 +120,7 @@ describe('the removal of an old version of a key', () => {
       '1 connections',
       '1 secrets of authenticators',
       '1 signing keys',
+      '1 signing secrets of webhooks',
       '1 backup codes',
       'the last minutes',
     ]) {
@@ -119,7 +132,7 @@ describe('the removal of an old version of a key', () => {
   });
 
   it.each([
-    ['jwt', 7],
+    ['jwt', readLongestRefresh()],
     ['embed', 365],
   ] as const)('of %s is refused for the %s days that a token can live', async (key, days) => {
     await runRotation(key);

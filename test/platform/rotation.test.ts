@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { findUses } from '../../operations/rotation/key-uses.ts';
 import { createEmbedClient, createSigningKey, hostToken } from '../embeds/support.ts';
 import { createTable } from '../managed-tables/support.ts';
 import { createSalesDashboard } from '../shares/support.ts';
@@ -68,6 +69,40 @@ describe('rotating the encryption key', () => {
     goToNextStep();
     expect(await signInWithFactor({ backup_code: backupCodes[0] }, { env: variables })).toBe(200);
     expect(await signInWithFactor({ backup_code: backupCodes[1] }, newOnlyOptions)).toBe(400);
+  });
+
+  it('ends in a removal that looks at every column which the scheduled run encrypts again', async () => {
+    const texts: string[] = [];
+    const CONTROL_DB = {
+      withSession(constraint: string) {
+        const session = env.CONTROL_DB.withSession(constraint);
+        return {
+          prepare: (text: string) => {
+            texts.push(text);
+            return session.prepare(text);
+          },
+          batch: (statements: D1PreparedStatement[]) => session.batch(statements),
+          getBookmark: () => session.getBookmark(),
+        };
+      },
+    };
+    await runScheduled({ ...makeRotatedVariables('ENCRYPTION_KEYS'), CONTROL_DB });
+    const pattern = /"(\w+)"\."(\w+)"(?:\) as each where each\.value ->> 'secret')? not like \?/g;
+    const columns = texts.flatMap((text) =>
+      [...text.matchAll(pattern)].map(([, table, column]) => ({ table, column })),
+    );
+    // Columns that the pattern does not find would not be compared below.
+    expect(columns).toHaveLength(7);
+
+    const queries: string[] = [];
+    const query = async (statement: string) => {
+      queries.push(statement);
+      return [];
+    };
+    await findUses('encryption', 1, NEW_VERSION, { query, close: async () => undefined }, 0);
+    const readsColumn = ({ table, column }: (typeof columns)[number]) =>
+      queries.some((text) => text.includes(` FROM ${table}`) && new RegExp(`\\b${column}\\b`).test(text));
+    expect(columns.filter((column) => !readsColumn(column))).toEqual([]);
   });
 });
 
