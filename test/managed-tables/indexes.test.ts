@@ -299,6 +299,31 @@ describe('a value that is too long for an index', () => {
     expect([status, body.details]).toEqual([422, [expect.objectContaining({ field: 'columns', message })]]);
   });
 
+  it('prevents the index, and leaves no broken one behind, if its row cannot be found in time', async () => {
+    const table = await createFilledTable([{ a: makeRandomText(40) }], makeColumn('a'));
+    const [tableLocked, indexRefused] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const lockTable = () =>
+      runInCompanyDatabase(company.id, (database) =>
+        database.runInTransaction(async (tx) => {
+          await tx.query(`LOCK TABLE public.${table.name}`);
+          tableLocked.resolve();
+          await indexRefused.promise;
+        }),
+      );
+    let lockOutcome: Promise<void> | undefined;
+    const { outcome } = await runBeforeNextStatement(company.id, /SELECT source."id"/, () => {
+      lockOutcome = lockTable();
+      return tableLocked.promise;
+    });
+    const { status, body } = await table.index(['a']);
+    indexRefused.resolve();
+    await outcome;
+    await lockOutcome;
+    const detail = { field: 'columns', reason: 'too_long', message: expect.not.stringMatching(/[0-9a-f]{24}/) };
+    expect([status, body.details]).toEqual([422, [detail]]);
+    expect(await listStoredIndexes(table.name)).toEqual([]);
+  });
+
   it('is refused with its row and field in an insert, if it is too long for any index', async () => {
     const table = await createFilledTable([{ a: 'x' }], makeColumn('a'), makeColumn('b'));
     await table.index(['a']);

@@ -1,5 +1,7 @@
+import { env, runInDurableObject } from 'cloudflare:test';
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
+import { DAY_MS } from '../../src/kernel/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -51,6 +53,28 @@ it('a webhook endpoint that was paused meanwhile is not disabled by a late answe
   await expectSuccess(company.as.put(path, { json: { status: 'paused' } }));
   await expect.poll(async () => (await company.as.get(`${path}/deliveries`)).body.records[0].status).toBe('failed');
   expect((await company.as.get(path)).body.status).toBe('paused');
+});
+
+it('a webhook endpoint that is disabled just before it is set to active is not disabled again by the next failure', async () => {
+  const company = await createOwnedCompany();
+  const { _id } = await createEndpoint(company, createReceiver('status.500'), ['company.updated']);
+  const path = `${ENDPOINTS_PATH}/${_id}`;
+  const failForDays = async () => {
+    await runInDurableObject(env.WEBHOOK_SENDER.getByName(_id), (_, { storage }) =>
+      storage.kv.put('failing_since', Date.now() - 100 * DAY_MS),
+    );
+    await company.as.post(`${path}/test`, TEST_EVENT_REQUEST);
+    await expect.poll(async () => (await company.as.get(path)).body.status).toBe('disabled');
+  };
+  const { body } = await sendDuringRace(/^update "webhook_endpoints"/, failForDays, (racingEnv) =>
+    company.as.put(path, { env: racingEnv, json: { status: 'active' } }),
+  );
+  expect([body.status, body.disabled_reason]).toEqual(['active', null]);
+  await company.as.post(`${path}/test`, TEST_EVENT_REQUEST);
+  // A second attempt follows only while the endpoint is active.
+  await expect
+    .poll(async () => (await company.as.get(`${path}/deliveries`)).body.records[0].attempts.length)
+    .toBeGreaterThan(1);
 });
 
 it('a company has at most twenty webhook endpoints', async () => {

@@ -194,6 +194,20 @@ describe('a webhook endpoint with a failed delivery', () => {
     await sendDueDeliveriesAfter(id, HOUR_MS + 120_000);
     expect(await countReceived(receiver)).toBe(countBefore + 1);
   });
+
+  it('of a suspended company is not disabled by the first failure after a long suspension', async () => {
+    const ownCompany = await createOwnedCompany();
+    const { receiver, id } = await createRefusedDelivery(ownCompany);
+    await expectSuccess(operator.patch(makePath(ownCompany), { json: { status: 'suspended' } }));
+    await sendDueDeliveriesAfter(id, 2 * HOUR_MS);
+    resetClock();
+    await expectSuccess(operator.patch(makePath(ownCompany), { json: { status: 'active' } }));
+    const countBefore = await countReceived(receiver);
+    await sendDueDeliveriesAfter(id, 2 * HOUR_MS + 120_000);
+    resetClock();
+    expect(await countReceived(receiver)).toBe(countBefore + 1);
+    expect((await expectSuccess(ownCompany.as.get(`${ENDPOINTS_PATH}/${id}`))).status).toBe('active');
+  });
 });
 
 describe('a webhook event', () => {

@@ -7,7 +7,7 @@ import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts
 import * as sql from '../../tenant-sql/indexes.ts';
 import { openDatabaseIfAny, scheduleSweep } from '../managed-database/service.ts';
 import { changeTableShape, MAX_CHANGE_WAIT_MS, toTableBusyFailure, toTableInUseFailure } from './changes.ts';
-import { runWithCurrentTable, StaleTableError } from './current-table.ts';
+import { isSchemaError, runWithCurrentTable, StaleTableError } from './current-table.ts';
 import {
   indexNotFound,
   makeDuplicatesForIndexFailure,
@@ -214,12 +214,11 @@ async function buildIndex(
     );
     if (quota) await requireWithinTableQuota(ctx, database, quota);
   } catch (error) {
-    const failure = await toIndexFailure(ctx, database, table, columns, error);
     // What a lost connection leaves behind is dropped by whoever changes the table's indexes next.
     await dropIndexById(database, id, DROP_TIMEOUT_MS).catch((dropError: unknown) =>
       logError('index_not_dropped', dropError, { index_id: id }),
     );
-    throw failure;
+    throw await toIndexFailure(ctx, database, table, columns, error, deadline);
   }
   const now = await store.readIndexes(database, key);
   const builtIndex = now?.indexes.find((index) => index.id === id);
@@ -237,6 +236,7 @@ async function toIndexFailure(
   table: ManagedTable,
   columns: string[],
   error: unknown,
+  deadline: number,
 ): Promise<unknown> {
   // Postgres goes on by itself.
   if (databaseUnavailable.matches(error)) return resultUnknown().addCause(error.cause);
@@ -248,10 +248,31 @@ async function toIndexFailure(
     );
   }
   if (refusal) {
-    const longestValue = await store.findLongestValue(database, table.displayName, columns, refusal.place);
+    const longestValue = await findLongestValueInTime(database, table, columns, refusal.place, deadline);
     return makeTooLongForIndexFailure({ field: 'columns', column: columns.join('", "'), ...longestValue });
   }
   return toTableInUseFailure(toTableBusyFailure(error));
+}
+
+/** Finds the value that is too long; undefined where it is not found in time, as the whole table may have to be read. */
+async function findLongestValueInTime(
+  database: TenantSql,
+  table: ManagedTable,
+  columns: string[],
+  location: string | undefined,
+  deadline: number,
+): Promise<{ id: string; column: string } | undefined> {
+  try {
+    return await database.runInTransaction((tx) => store.findLongestValue(tx, table.displayName, columns, location), {
+      readOnly: true,
+      statementTimeoutMs: Math.max(1, deadline - Date.now()),
+    });
+  } catch (error) {
+    // Where the table was changed meanwhile, the request is repeated.
+    if (isSchemaError(error)) throw error;
+    logError('long_value_not_found', error, { table_id: table.id });
+    return undefined;
+  }
 }
 
 async function dropIndexById(database: TenantSql, id: string, milliseconds: number): Promise<void> {

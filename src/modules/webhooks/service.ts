@@ -96,12 +96,14 @@ export async function changeEndpoint(
   const isStatusSet = status !== undefined && status !== 'disabled';
   const changes: EndpointChanges = { ...rest, ...(isStatusSet && { status, disabledReason: null }) };
   await followLog(ctx, { ...currentEndpoint, ...changes });
-  const { updated } = await commit(ctx.db, {
+  const { former, updated } = await commit(ctx.db, {
+    // Read again: the sender may have disabled the endpoint meanwhile.
+    former: selectEndpoint(ctx.db, ctx.actor.companyId, id),
     updated: updateEndpoint(ctx.db, ctx.actor.companyId, id, changes, ctx.now()),
   });
   const [endpoint] = updated;
   if (!endpoint) throw endpointNotFound();
-  const isResumed = currentEndpoint.status !== 'active' && endpoint.status === 'active';
+  const isResumed = former[0]?.status !== 'active' && endpoint.status === 'active';
   await notifySender(ctx, id, (sender) => sender.changed({ resumed: isResumed }));
   await followLog(ctx, endpoint);
   return endpoint;
