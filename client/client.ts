@@ -183,7 +183,10 @@ export interface ClientOptions {
    * person.
    */
   retries?: number | undefined;
-  /** The longest wait (s) before a request is sent again, by default 20. If the API asks for more, its refusal is thrown. */
+  /**
+   * The longest wait (s) before a request is sent again, by default 20. If the API asks for more, its refusal is thrown;
+   * but an upload in parts that has begun waits as long as the API asks.
+   */
   longestWait?: number | undefined;
   fetch?: typeof fetch | undefined;
 }
