@@ -43,6 +43,8 @@ export class DataConsoleEmbed extends Base {
   #isReady = false;
   /** @type {ParameterValues} */
   #parameters = {};
+  /** The parameters are what a page said, of the present `src`. */
+  #areOfPage = false;
   /** Parameters that the page has not been sent yet. @type {ParameterValues} */
   #unsent = {};
 
@@ -85,7 +87,13 @@ export class DataConsoleEmbed extends Base {
 
   /** @param {string} name @param {string | null} before @param {string | null} now */
   attributeChangedCallback(name, before, now) {
-    if (before === now || !this.isConnected || !this.#shadow) return;
+    if (before === now) return;
+    if (name === 'src' && this.#areOfPage) {
+      // They would override the filters of the new address, perhaps of another dashboard.
+      this.#parameters = {};
+      this.#areOfPage = false;
+    }
+    if (!this.isConnected || !this.#shadow) return;
     if (name === 'title') this.#setTitle();
     else if (name === 'theme') this.#send('theme', { theme: now });
     else if (name === 'token-endpoint' && this.#frame) this.#send('host', { renews: this.#renews });
@@ -262,6 +270,7 @@ export class DataConsoleEmbed extends Base {
   /** @param {ParameterValues | undefined} parameters */
   #storeParameters(parameters) {
     this.#parameters = { ...parameters };
+    this.#areOfPage = true;
     return this.parameters;
   }
 

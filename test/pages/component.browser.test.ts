@@ -178,6 +178,30 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     expect(executedParameters.at(-1)).toEqual({ aircraft: 'B-737-300' });
   });
 
+  it('begins with the filter values of a new src, and without those of the page before', async () => {
+    const { page, executedParameters, problems } = await openHostPage(
+      EMBED_ELEMENT.replace('/embed/d', '/embed/d?aircraft=B-737-300'),
+    );
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
+    // Also where another attribute is changed first.
+    await page.evaluate(
+      `one.setAttribute('locale', 'en'), one.setAttribute('src', '${url}/embed/d?aircraft=B-757-200')`,
+    );
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(2);
+    expect(executedParameters.at(-1)).toEqual({ aircraft: 'B-757-200' });
+    await page.evaluate(`one.setAttribute('src', '${url}/embed/d'), one.setParameters({ state: ['Texas'] })`);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(3);
+    expect(executedParameters.at(-1)).toEqual({ state: ['Texas'] });
+    await page.evaluate(`{
+      const element = one;
+      element.remove();
+      element.setAttribute('src', '${url}/embed/d?');
+      document.body.append(element);
+    }`);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(4);
+    expect([executedParameters.at(-1), problems]).toEqual([{}, []]);
+  });
+
   it('takes tokens from a function of the host, whether it is set early or late, and can show the link of a share', async () => {
     const embedWithoutEndpoint = EMBED_ELEMENT.replace(' token-endpoint="/token"', '');
     const link = await createLink(dashboard, {
