@@ -414,6 +414,19 @@ describe('the client', () => {
     await expect(pendingRequest).rejects.toMatchObject({ status: 404, code: 'USER_NOT_FOUND' });
   });
 
+  it.each(['.', '..'])('sends no request for the path parameter "%s", which is another path', async (id) => {
+    const sentUrls: string[] = [];
+    const tokenClient = createTestClient({
+      credential: withToken(company.token),
+      fetch: (async (url: string) => {
+        sentUrls.push(url);
+        return new Response();
+      }) as typeof fetch,
+    });
+    await expect(tokenClient.delete('/v1/users/{id}', { params: { id } })).rejects.toThrow(RangeError);
+    expect(sentUrls).toEqual([]);
+  });
+
   it('waits as long as a 429 says, and signs the repeated request anew', async () => {
     const sendLimited = createWorkerFetch({ RATE_LIMIT_IP_PER_SECOND: '1' });
     const statusCodes: number[] = [];
