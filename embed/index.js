@@ -225,9 +225,15 @@ export class DataConsoleEmbed extends Base {
   async #fetch(signal) {
     if (!this.#getToken)
       return fetchToken(this.getAttribute('token-endpoint') ?? '', this.ownerDocument.baseURI, signal);
-    const token = await Promise.race([this.#getToken(), sleep(TIMEOUT_MS, signal)]);
-    if (!isToken(token)) throw new Error('getToken gave no token in time.');
-    return token;
+    const waiting = new AbortController();
+    try {
+      const timeout = sleep(TIMEOUT_MS, AbortSignal.any([signal, waiting.signal]));
+      const token = await Promise.race([this.#getToken(), timeout]);
+      if (!isToken(token)) throw new Error('getToken gave no token in time.');
+      return token;
+    } finally {
+      waiting.abort();
+    }
   }
 
   /** Receives a message if the page in the frame sent it. @param {MessageEvent} event */

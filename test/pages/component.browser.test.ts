@@ -229,6 +229,26 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     expect([host.tokenRequestCount, problems]).toEqual([0, []]);
   });
 
+  it('keeps no timer when a function of the host has given a token', async () => {
+    const { page } = await openHostPage(EMBED_ELEMENT.replace(' token-endpoint="/token"', ''));
+    await page.evaluate(`customElements.whenDefined('data-console-embed').then(() => {
+      const { setTimeout, clearTimeout } = globalThis;
+      globalThis.tokenTimers = [];
+      globalThis.setTimeout = (work, delay) => {
+        const timer = setTimeout(work, delay);
+        if (delay === 10_000) tokenTimers.push({ timer, isCleared: false });
+        return timer;
+      };
+      globalThis.clearTimeout = (id) => {
+        for (const entry of tokenTimers) entry.isCleared ||= entry.timer === id;
+        clearTimeout(id);
+      };
+      one.getToken = async () => '${await signHostToken(3600, claims)}';
+    })`);
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
+    expect(await page.evaluate('tokenTimers.map(({ isCleared }) => isCleared)')).toEqual([true]);
+  });
+
   it('reports a src attribute that is no address of an embed', async () => {
     const sources = ['', 'javascript:alert(1)', 'http://[', '/embed', `${url}/portal/demo`, `${url}/embed/x/a.b.c`];
     const elements = sources.map((src) => EMBED_ELEMENT.replace(`${url}/embed/d`, src).replace('"one"', `"${src}"`));
