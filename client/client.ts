@@ -183,7 +183,10 @@ export interface ClientOptions {
    * person.
    */
   retries?: number | undefined;
-  /** The longest wait (s) before a request is sent again, by default 20. If the API asks for more, its refusal is thrown. */
+  /**
+   * The longest wait (s) before a request is sent again, by default 20. If the API asks for more, its refusal is thrown;
+   * but an upload in parts that has begun waits as long as the API asks.
+   */
   longestWait?: number | undefined;
   fetch?: typeof fetch | undefined;
 }
@@ -354,8 +357,13 @@ export function createClient({
   };
 }
 
+/** Fills in the parameters of a path. @throws RangeError for `.` and `..`, which are other paths however they are encoded */
 const fillPath = (path: string, params: Record<string, string>): string =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] as string));
+  path.replaceAll(/\{(\w+)\}/g, (_, name) => {
+    const value = params[name] as string;
+    if (value === '.' || value === '..') throw new RangeError(`"${value}" cannot be the ${name} of a path`);
+    return encodeURIComponent(value);
+  });
 
 function formatQuery(query: Record<string, unknown>): string {
   const parameters = Object.entries(query).flatMap(([name, value]) => toParameters(name, value));

@@ -1,4 +1,5 @@
 import { type Key, sign } from '../examples/signing/sign.ts';
+import { ApiError, isWorthRepeating, wait } from './answers.ts';
 
 export type { Key };
 
@@ -42,6 +43,30 @@ const TOKEN_PATH_PATTERN = /^\/(v1|api|mcp|scim)(\/|$)/;
 
 export const takesToken = (path: string): boolean => TOKEN_PATH_PATTERN.test(path);
 
+/** Milliseconds to wait for the answer to an exchange. For ten seconds, the API gives a retried refresh the same answer. */
+const TRY_TIMEOUT_MS = 8_000;
+const RETRY_COUNT = 2;
+const PAUSE_MS = 300;
+
+/**
+ * Calls `exchange`, which asks for a token, up to three times while it is not answered, meets a temporary failure, or
+ * exceeds a rate limit for no more than `longestWait` seconds. @throws the last error
+ */
+export async function repeatExchange<T>(
+  longestWait: number,
+  exchange: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await exchange(AbortSignal.timeout(TRY_TIMEOUT_MS));
+    } catch (error) {
+      const seconds = error instanceof ApiError ? error.retryAfter : null;
+      if (attempt === RETRY_COUNT || (seconds ?? 0) > longestWait || !isWorthRepeating(error, true)) throw error;
+      await wait(seconds === null ? PAUSE_MS * 2 ** attempt : seconds * 1000);
+    }
+  }
+}
+
 /** The time before the end of a service token at which the token is exchanged for another one, in milliseconds. */
 const EXCHANGE_BEFORE_MS = 60_000;
 
@@ -60,15 +85,15 @@ export function withKey(key: Key): Credential {
   /** Token of the latest exchange. Each request waits for the one before it, so that concurrent requests make one exchange. */
   let latestToken: Promise<ServiceToken | undefined> = Promise.resolve(undefined);
 
-  async function exchangeToken({ baseUrl, ask }: Unsigned): Promise<ServiceToken> {
-    const url = `${baseUrl}/tokens`;
-    const requestedAt = Date.now();
-    const { token, expires_in } = (await ask('POST', url, { ...(await sign(key, 'POST', url, '')) })) as {
-      token: string;
-      expires_in: number;
-    };
-    return { authorization: `Bearer ${token}`, expiresAt: requestedAt + expires_in * 1000 - EXCHANGE_BEFORE_MS };
-  }
+  const exchangeToken = ({ baseUrl, longestWait, ask }: Unsigned): Promise<ServiceToken> =>
+    repeatExchange(longestWait, async (signal) => {
+      const url = `${baseUrl}/tokens`;
+      const requestedAt = Date.now();
+      const headers = { ...(await sign(key, 'POST', url, '')) };
+      const answer = (await ask('POST', url, headers, { signal })) as { token: string; expires_in: number };
+      const expiresAt = requestedAt + answer.expires_in * 1000 - EXCHANGE_BEFORE_MS;
+      return { authorization: `Bearer ${answer.token}`, expiresAt };
+    });
 
   async function readCurrentToken(previousToken: ServiceToken | undefined, request: Unsigned): Promise<ServiceToken> {
     const isUsable =

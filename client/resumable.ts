@@ -14,13 +14,17 @@ const UPLOADS_PATH = '/v1/managed-tables/uploads';
 const UPLOAD_PATH = `${UPLOADS_PATH}/{uploadId}`;
 /** Bytes of the pieces that the API stores. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** Approximate number of parts: of 5 GiB, each part is smaller than what proxies let through. */
-const TARGET_PARTS = 100;
+/**
+ * Approximate number of parts. Few, so that a fast line leaves most of the caller's requests per minute to others; but
+ * of 5 GiB, each part (88 MiB) is smaller than what proxies let through.
+ */
+const TARGET_PARTS = 60;
 /** Number of failures in a row without a new byte after which a part fails; a dead request blocks the part for 10 s. */
 const MAX_FAILURES = 8;
+/** Longest pause where the API does not say how long to wait. */
 const MAX_PAUSE_S = 5;
 /** Statuses after which the upload's current offset is read, and sending continues there. */
-const TEMPORARY_STATUSES = [408, 409, 423, 500, 502, 503, 504];
+const TEMPORARY_STATUSES = [408, 409, 423, 429, 500, 502, 503, 504];
 
 interface TusRequest {
   params?: Record<string, string>;
@@ -99,7 +103,7 @@ export async function sendResumably(
       } catch (error) {
         if (signal?.aborted || failureCount >= MAX_FAILURES || !isTemporary(error)) throw error;
         const retryAfter = error instanceof ApiError ? error.retryAfter : null;
-        await wait(Math.min(retryAfter ?? 2 ** failureCount / 4, MAX_PAUSE_S) * 1000, signal);
+        await wait((retryAfter ?? Math.min(2 ** failureCount / 4, MAX_PAUSE_S)) * 1000, signal);
         at = await readPosition(uploadId).catch(() => at);
         failureCount = at.offset > offset ? 0 : failureCount + 1;
       }

@@ -1,5 +1,5 @@
-import { ApiError, isWorthRepeating, wait } from './answers.ts';
-import { type Credential, takesToken, type Unsigned } from './credentials.ts';
+import { ApiError } from './answers.ts';
+import { type Credential, repeatExchange, takesToken, type Unsigned } from './credentials.ts';
 import type { TokenPair } from './generated/routes.ts';
 
 /** Person's tokens, as a sign-in and a refresh answer them; further members of the answer are kept. */
@@ -39,10 +39,6 @@ const REFRESH_BEFORE_MS = 60_000;
 /** Largest part of its lifetime that a token may have left when it is exchanged. */
 const REFRESH_BEFORE_FRACTION = 0.1;
 
-/** Milliseconds to wait for the answer to a refresh. For ten seconds, the API gives a retry the same answer. */
-const TRY_TIMEOUT_MS = 8_000;
-const RETRY_COUNT = 2;
-const PAUSE_MS = 300;
 /** Statuses by which the API says that a refresh token is invalid or expired. */
 const SESSION_ENDED_STATUSES = [400, 401, 422];
 
@@ -126,18 +122,15 @@ async function exchangeTokens(
   { baseUrl, longestWait, ask }: Unsigned,
 ): Promise<StoredSession | null> {
   const body = JSON.stringify({ refresh_token: session.refresh_token });
-  for (let attempt = 0; ; attempt += 1) {
-    const receivedAt = Date.now();
-    try {
-      const signal = AbortSignal.timeout(TRY_TIMEOUT_MS);
-      const headers = { 'content-type': 'application/json' };
+  const headers = { 'content-type': 'application/json' };
+  try {
+    return await repeatExchange(longestWait, async (signal) => {
+      const receivedAt = Date.now();
       const answer = await ask('POST', `${baseUrl}/v1/auth/refresh`, headers, { body, signal });
       return { ...session, ...(answer as TokenPair), received_at: receivedAt };
-    } catch (error) {
-      if (error instanceof ApiError && SESSION_ENDED_STATUSES.includes(error.status)) return null;
-      const seconds = error instanceof ApiError ? error.retryAfter : null;
-      if (attempt === RETRY_COUNT || (seconds ?? 0) > longestWait || !isWorthRepeating(error, true)) throw error;
-      await wait(seconds === null ? PAUSE_MS * 2 ** attempt : seconds * 1000);
-    }
+    });
+  } catch (error) {
+    if (error instanceof ApiError && SESSION_ENDED_STATUSES.includes(error.status)) return null;
+    throw error;
   }
 }

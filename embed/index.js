@@ -43,6 +43,8 @@ export class DataConsoleEmbed extends Base {
   #isReady = false;
   /** @type {ParameterValues} */
   #parameters = {};
+  /** The parameters are what a page said, of the present `src`. */
+  #areOfPage = false;
   /** Parameters that the page has not been sent yet. @type {ParameterValues} */
   #unsent = {};
 
@@ -85,7 +87,13 @@ export class DataConsoleEmbed extends Base {
 
   /** @param {string} name @param {string | null} before @param {string | null} now */
   attributeChangedCallback(name, before, now) {
-    if (before === now || !this.isConnected || !this.#shadow) return;
+    if (before === now) return;
+    if (name === 'src' && this.#areOfPage) {
+      // They would override the filters of the new address, perhaps of another dashboard.
+      this.#parameters = {};
+      this.#areOfPage = false;
+    }
+    if (!this.isConnected || !this.#shadow) return;
     if (name === 'title') this.#setTitle();
     else if (name === 'theme') this.#send('theme', { theme: now });
     else if (name === 'token-endpoint' && this.#frame) this.#send('host', { renews: this.#renews });
@@ -217,9 +225,15 @@ export class DataConsoleEmbed extends Base {
   async #fetch(signal) {
     if (!this.#getToken)
       return fetchToken(this.getAttribute('token-endpoint') ?? '', this.ownerDocument.baseURI, signal);
-    const token = await Promise.race([this.#getToken(), sleep(TIMEOUT_MS, signal)]);
-    if (!isToken(token)) throw new Error('getToken gave no token in time.');
-    return token;
+    const waiting = new AbortController();
+    try {
+      const timeout = sleep(TIMEOUT_MS, AbortSignal.any([signal, waiting.signal]));
+      const token = await Promise.race([this.#getToken(), timeout]);
+      if (!isToken(token)) throw new Error('getToken gave no token in time.');
+      return token;
+    } finally {
+      waiting.abort();
+    }
   }
 
   /** Receives a message if the page in the frame sent it. @param {MessageEvent} event */
@@ -262,6 +276,7 @@ export class DataConsoleEmbed extends Base {
   /** @param {ParameterValues | undefined} parameters */
   #storeParameters(parameters) {
     this.#parameters = { ...parameters };
+    this.#areOfPage = true;
     return this.parameters;
   }
 

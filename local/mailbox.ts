@@ -33,9 +33,9 @@ export async function openMailbox(file: string): Promise<Mailbox> {
   const mails = parseLines(storedLines);
   if (storedLines !== '' && !storedLines.endsWith('\n')) await appendFile(file, '\n');
   const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://mailbox');
-    if (request.method !== 'GET' || pathname !== '/') return sendJson(response, 404, { error: 'GET / only' });
-    const to = searchParams.get('to')?.toLowerCase();
+    const url = URL.parse(request.url ?? '/', 'http://mailbox');
+    if (request.method !== 'GET' || url?.pathname !== '/') return sendJson(response, 404, { error: 'GET / only' });
+    const to = url.searchParams.get('to')?.toLowerCase();
     sendJson(response, 200, mails.filter((mail) => to === undefined || mail.to.toLowerCase() === to).reverse());
   });
   const port = await listen(server);

@@ -17,7 +17,7 @@ export async function serveConsole(api: string, port = 0): Promise<{ url: string
   };
   const policy = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src ${api}`;
   const server = createServer((request, response) => {
-    const servedFile = files[new URL(request.url ?? '/', 'http://console').pathname];
+    const servedFile = files[URL.parse(request.url ?? '/', 'http://console')?.pathname ?? ''];
     if (!servedFile) return response.writeHead(404).end();
     response.writeHead(200, { 'Content-Type': servedFile[0], 'Content-Security-Policy': policy }).end(servedFile[1]);
   });

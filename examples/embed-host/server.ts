@@ -31,7 +31,9 @@ const FILES: Record<string, { file: string; type: string }> = {
 const personOf = ({ headers }: IncomingMessage) => /(?:^|; )person=(\w+)/.exec(headers.cookie ?? '')?.[1] ?? '';
 
 createServer(async (request, response) => {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site');
+  const url = URL.parse(request.url ?? '/', 'http://site');
+  if (!url) return response.writeHead(404).end();
+  const { pathname, searchParams } = url;
   response.setHeader('Content-Security-Policy', POLICY);
   if (pathname === '/sign-in') {
     const cookie = `person=${encodeURIComponent(searchParams.get('person') ?? '')}; HttpOnly; SameSite=Lax`;

@@ -237,6 +237,38 @@ describe('the client', () => {
     await expect(wrongKeyClient.get('/v1/auth/me')).rejects.toMatchObject({ status: 401, code: 'Unauthorized' });
   });
 
+  it.each<[string, () => Promise<Response>]>([
+    ['is not answered', () => Promise.reject(new TypeError('the line is dead'))],
+    ['is answered 503', async () => Response.json({ error: 'Unavailable' }, { status: 503 })],
+    ['is answered 429', async () => Response.json({}, { status: 429, headers: { 'retry-after': '0' } })],
+  ])('exchanges a key again, signed anew, when the exchange %s', async (_, fail) => {
+    const nonces: (string | null)[] = [];
+    const fetchFromWorker = createWorkerFetch();
+    const failFirstExchange = (async (input: RequestInfo, init?: RequestInit) => {
+      if (String(input) !== `${BASE_URL}/tokens`) return fetchFromWorker(input, init);
+      nonces.push(new Headers(init?.headers).get('x-nonce'));
+      return nonces.length === 1 ? fail() : fetchFromWorker(input, init);
+    }) as typeof fetch;
+    const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: failFirstExchange });
+    expect((await keyClient.get('/v1/auth/me')).user).toBeNull();
+    expect([nonces.length, new Set(nonces).size]).toEqual([2, 2]);
+  });
+
+  it('exchanges a key again when the exchange is not answered in 8 seconds', async () => {
+    const timedOut = AbortSignal.abort(new Error('timed out'));
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(timedOut);
+    const fetchFromWorker = createWorkerFetch();
+    let exchangeCount = 0;
+    const hangOnce = (async (input: RequestInfo, init?: RequestInit) => {
+      if (String(input) !== `${BASE_URL}/tokens` || ++exchangeCount > 1) return fetchFromWorker(input, init);
+      return init?.signal?.aborted ? Promise.reject(init.signal.reason) : new Promise<never>(() => {});
+    }) as typeof fetch;
+    const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: hangOnce });
+    expect((await keyClient.get('/v1/auth/me')).user).toBeNull();
+    expect(exchangeCount).toBe(2);
+    expect(AbortSignal.timeout).toHaveBeenCalledWith(8_000);
+  });
+
   const routes = SURFACES.flatMap(({ surface, endpoints }) =>
     endpoints.map(({ contract }) => ({ contract, takes: contract.credential ?? surface.credential })),
   ).filter(({ contract: { access } }) => access !== 'public' && access !== 'operator' && !isTokenAccess(access));
@@ -380,6 +412,19 @@ describe('the client', () => {
     const tokenClient = createTestClient({ credential: withToken(company.token) });
     const pendingRequest = tokenClient.get('/v1/users/{id}', { params: { id: '../auth/me?x=' } });
     await expect(pendingRequest).rejects.toMatchObject({ status: 404, code: 'USER_NOT_FOUND' });
+  });
+
+  it.each(['.', '..'])('sends no request for the path parameter "%s", which is another path', async (id) => {
+    const sentUrls: string[] = [];
+    const tokenClient = createTestClient({
+      credential: withToken(company.token),
+      fetch: (async (url: string) => {
+        sentUrls.push(url);
+        return new Response();
+      }) as typeof fetch,
+    });
+    await expect(tokenClient.delete('/v1/users/{id}', { params: { id } })).rejects.toThrow(RangeError);
+    expect(sentUrls).toEqual([]);
   });
 
   it('waits as long as a 429 says, and signs the repeated request anew', async () => {

@@ -11,6 +11,7 @@ import {
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { BASE_URL } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
+import { replaceDelays } from '../support/timers.ts';
 import { createTestQueue, deliverMessage, uploadFiles } from '../uploads/support.ts';
 import { createWorkerFetch } from './worker-fetch.ts';
 
@@ -124,7 +125,7 @@ describe('an upload by the client', () => {
     /** Creates a file of three parts, which is sent like a large one because forms accept no such name. */
     const makeSmallerFile = () => makeFile(18_000, 'ventas.tsv');
     /** Creates a client whose connection fails as `chooseFailure` says for each PATCH, and the list of its requests. */
-    function line(chooseFailure: (patchCount: number) => 'lost' | 'answer lost' | undefined) {
+    function line(chooseFailure: (patchCount: number) => 'lost' | 'answer lost' | 'limited' | undefined) {
       const sentRequests: string[] = [];
       const send = createWorkerFetch({ ...createTestQueue().env });
       const sendOrFail = (async (url: string, init: RequestInit) => {
@@ -135,6 +136,8 @@ describe('an upload by the client', () => {
             ? chooseFailure(sentRequests.filter((sentRequest) => /^PATCH/.test(sentRequest)).length)
             : undefined;
         if (failure === 'lost') throw new TypeError('the line is dead');
+        if (failure === 'limited')
+          return Response.json({ error: 'RATE_LIMIT_EXCEEDED' }, { status: 429, headers: { 'retry-after': '21' } });
         const answer = await send(url, init);
         if (failure === 'answer lost') throw new TypeError('the line is dead');
         return answer;
@@ -167,6 +170,14 @@ describe('an upload by the client', () => {
         ...[3, 4, 5, 6].map((number) => `PATCH ${number * PART_BYTES}`),
         'GET',
       ]);
+    });
+
+    it('waits as long as a 429 says, also longer than other requests do', async () => {
+      replaceDelays({ 21000: 0 });
+      const { api, asked } = line((patchCount) => (patchCount === 2 ? 'limited' : undefined));
+      expect((await api.upload(makeSmallerFile())).status).toBe('queued');
+      expect(asked.slice(3, 5)).toEqual(['GET', asked[2]]);
+      expect(setTimeout).toHaveBeenCalledWith(expect.any(Function), 21_000);
     });
 
     it('is deleted when it is aborted, unless the caller has its id to resume it', async () => {

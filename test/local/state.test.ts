@@ -76,6 +76,7 @@ describe('the local mailbox of npm start', () => {
       expect(await readMails(`${secondMailbox.url}?to=${encodeURIComponent('bob+x@example.test')}`)).toHaveLength(1);
       expect(await readMails(`${secondMailbox.url}?to=nobody@example.test`)).toEqual([]);
       expect((await fetch(secondMailbox.url, { method: 'POST', body: '{}' })).status).toBe(404);
+      expect((await fetch(`${secondMailbox.url}/`)).status).toBe(404);
       await secondMailbox.deliverMail(makeMail('ann@example.test', 'four'));
     } finally {
       await secondMailbox.close();

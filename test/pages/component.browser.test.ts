@@ -178,6 +178,30 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     expect(executedParameters.at(-1)).toEqual({ aircraft: 'B-737-300' });
   });
 
+  it('begins with the filter values of a new src, and without those of the page before', async () => {
+    const { page, executedParameters, problems } = await openHostPage(
+      EMBED_ELEMENT.replace('/embed/d', '/embed/d?aircraft=B-737-300'),
+    );
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
+    // Also where another attribute is changed first.
+    await page.evaluate(
+      `one.setAttribute('locale', 'en'), one.setAttribute('src', '${url}/embed/d?aircraft=B-757-200')`,
+    );
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(2);
+    expect(executedParameters.at(-1)).toEqual({ aircraft: 'B-757-200' });
+    await page.evaluate(`one.setAttribute('src', '${url}/embed/d'), one.setParameters({ state: ['Texas'] })`);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(3);
+    expect(executedParameters.at(-1)).toEqual({ state: ['Texas'] });
+    await page.evaluate(`{
+      const element = one;
+      element.remove();
+      element.setAttribute('src', '${url}/embed/d?');
+      document.body.append(element);
+    }`);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(4);
+    expect([executedParameters.at(-1), problems]).toEqual([{}, []]);
+  });
+
   it('takes tokens from a function of the host, whether it is set early or late, and can show the link of a share', async () => {
     const embedWithoutEndpoint = EMBED_ELEMENT.replace(' token-endpoint="/token"', '');
     const link = await createLink(dashboard, {
@@ -203,6 +227,26 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     }`);
     await expect.poll(() => readStrikeCount(page, 'early')).toBe('10,000');
     expect([host.tokenRequestCount, problems]).toEqual([0, []]);
+  });
+
+  it('keeps no timer when a function of the host has given a token', async () => {
+    const { page } = await openHostPage(EMBED_ELEMENT.replace(' token-endpoint="/token"', ''));
+    await page.evaluate(`customElements.whenDefined('data-console-embed').then(() => {
+      const { setTimeout, clearTimeout } = globalThis;
+      globalThis.tokenTimers = [];
+      globalThis.setTimeout = (work, delay) => {
+        const timer = setTimeout(work, delay);
+        if (delay === 10_000) tokenTimers.push({ timer, isCleared: false });
+        return timer;
+      };
+      globalThis.clearTimeout = (id) => {
+        for (const entry of tokenTimers) entry.isCleared ||= entry.timer === id;
+        clearTimeout(id);
+      };
+      one.getToken = async () => '${await signHostToken(3600, claims)}';
+    })`);
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
+    expect(await page.evaluate('tokenTimers.map(({ isCleared }) => isCleared)')).toEqual([true]);
   });
 
   it('reports a src attribute that is no address of an embed', async () => {

@@ -35,6 +35,11 @@ describe.skipIf(!isBrowserInstalled)('the example of a console app', () => {
     await page.getByRole('heading', { name: view }).waitFor();
   }
 
+  it('answers 404 to the path //, which is no address, and goes on', async () => {
+    expect((await fetch(`${site.url}//`)).status).toBe(404);
+    expect((await fetch(site.url)).status).toBe(200);
+  });
+
   it('shows why a sign-in failed, and beside which field', async () => {
     const { page, problems } = await openPage(site.url, { origins: [site.url] });
     await page.getByRole('button', { name: 'Sign in' }).click();

@@ -34,6 +34,11 @@ describe.skipIf(!isBrowserInstalled)('the example of a host app with an embed', 
   });
   afterAll(() => server?.kill());
 
+  it('answers 404 to the path //, which is no address, and goes on', async () => {
+    expect((await fetch(`${site}//`)).status).toBe(404);
+    expect((await fetch(site)).status).toBe(200);
+  });
+
   it('shows each user the data of their own, and an anonymous visitor none', async () => {
     const { page, problems, executedParameters } = await openPage(site, { origins: [site] });
     const frame = page.locator('iframe').contentFrame();
