@@ -119,6 +119,26 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     expect(problems).toEqual([]);
   });
 
+  it('shows no dashboard that loads after the viewer has gone on to another page', async () => {
+    const email = 'late@example.com';
+    await createContext([dashboard], email);
+    const { page, executedParameters, problems } = await openSignedInPage(email);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const dashboardPath = /\/share-portal\/dashboards\/[^/]+$/;
+    await page.route(dashboardPath, (route) => released.then(() => route.continue()));
+    const response = page.waitForResponse(dashboardPath);
+    await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await page.getByRole('link', { name: 'All dashboards' }).click();
+    await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
+    release();
+    await (await response).finished();
+    // The answer to a later request comes after the page has read this one.
+    await page.evaluate("fetch('/health')");
+    expect(await page.title()).toBe('Shared dashboards – Demo');
+    expect(executedParameters).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
   it('names the context of each dashboard when a dashboard is shared through several contexts', async () => {
     const email = 'twice@example.com';
     const restrictToState = (state: string) => [
