@@ -132,7 +132,11 @@ export function buildWidget(
   async function renderKeepingFocus(result: ViewResult): Promise<void> {
     // A point that is chosen by the keyboard may change the filters: the focus stays at the card.
     const hadFocus = document.hasFocus() && body.contains(document.activeElement);
-    await fillCard(result);
+    await fillCard(result).catch((error: unknown) => {
+      // The code that draws charts is gone after a deployment, or the connection is lost. A table needs none of it.
+      if (latestResult === result && !isShownAsTable) setMessage(TEXTS.broken, 'error');
+      throw error;
+    });
     if (hadFocus && document.activeElement === document.body) {
       body
         .querySelector<HTMLElement>('.points button, .numbers button, td button, .legend button')
