@@ -157,6 +157,30 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     expect(strikeCounts[0]).toBeLessThan(strikeCounts[1] as number);
   });
 
+  it('lists each dashboard once when the viewer asks for more twice', async () => {
+    const email = 'more@example.com';
+    await createContext([dashboard], email);
+    const { page, problems } = await openSignedInPage(email);
+    const names = ['First', 'Second', 'Third'];
+    await page.route(/\/dashboards\?page=/, (route) => {
+      const at = Number(new URL(route.request().url()).searchParams.get('page')) - 1;
+      const record = { id: `${at}`, name: names[at], slug: `${at}`, description: '', context_id: 'one' };
+      return route.fulfill({ json: { total: names.length, records: [record] } });
+    });
+    await page.reload();
+    const links = page.getByRole('listitem');
+    const moreButton = page.getByRole('button', { name: 'Show more' });
+    await moreButton.evaluate((button: { click(): void }) => {
+      button.click();
+      button.click();
+    });
+    await links.nth(1).waitFor();
+    await moreButton.click();
+    await links.nth(2).waitFor();
+    expect(await links.allInnerTexts()).toEqual(names);
+    expect(problems).toEqual([]);
+  });
+
   it('refreshes its access token when that has expired', async () => {
     const email = 'renewed@example.com';
     await createContext([dashboard], email);
