@@ -1,5 +1,13 @@
+import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
+import {
+  blockStorage,
+  findAxeViolations,
+  isBrowserInstalled,
+  readCardNumber,
+  useBrowser,
+  waitUntilSettled,
+} from './browser.ts';
 import { createContext, createDashboard, demo, readMailedCode, requestApi } from './demo-company.ts';
 import { FILTERS, makeFilteredSql, STRIKES } from './example-charts.ts';
 
@@ -21,8 +29,9 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
   });
 
   /** Opens the portal and signs in with a code from the mailbox. */
-  async function openSignedInPage(email: string) {
+  async function openSignedInPage(email: string, prepare?: (page: Page) => Promise<void>) {
     const openedPage = await openPage(portal);
+    await prepare?.(openedPage.page);
     await openedPage.page.getByLabel('E-mail').fill(email);
     await openedPage.page.keyboard.press('Enter');
     // Typed without its hyphen.
@@ -178,6 +187,17 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     await moreButton.click();
     await links.nth(2).waitFor();
     expect(await links.allInnerTexts()).toEqual(names);
+    expect(problems).toEqual([]);
+  });
+
+  it('signs in a viewer whose browser blocks the storage of sites, until the page is left', async () => {
+    const email = 'blocked@example.com';
+    await createContext([dashboard], email);
+    const { page, problems } = await openSignedInPage(email, blockStorage);
+    await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('E-mail').waitFor();
     expect(problems).toEqual([]);
   });
 
