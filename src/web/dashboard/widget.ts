@@ -60,6 +60,7 @@ export function buildWidget(
   let isShownAsTable = false;
   let table: ResultTable | undefined;
   let paintChart: (() => void) | undefined;
+  const hiddenLabels = new Set<string>();
 
   const choosePoint = onChoose && ((values: DataPoint) => onChoose({ visualization: { id, name }, values }));
   const titleId = createUniqueId('widget');
@@ -197,7 +198,7 @@ export function buildWidget(
     paintChart = () => {
       const canvas = h('canvas', { role: 'img' });
       setBody(h('div', { class: 'plot' }, h('div', { class: 'canvas' }, canvas)));
-      drawing = draw(canvas, data, chart, choosePoint);
+      drawing = draw(canvas, data, chart, hiddenLabels, choosePoint);
       drawing?.pointsElement?.setAttribute('aria-label', TEXTS.pointsOf(name));
       setNote([currentNote, drawing?.note].filter(Boolean).join(' '));
       canvas.setAttribute('aria-label', TEXTS.chartOf(name, TEXTS.chartKinds[chart.type], drawing?.summary ?? ''));
