@@ -3,7 +3,7 @@ const MESSAGE_PREFIX = 'data-console:';
 
 /** The time that an embedded page waits for its host to say whether it renews tokens. Milliseconds. */
 const GREETING_TIMEOUT_MS = 2_000;
-/** The maximum number of messages buffered until the allowed origins are known. */
+/** The maximum number of messages buffered until the allowed origins are known: the newest ones. */
 const MAX_BUFFERED_MESSAGES = 50;
 
 /** Types of messages from the host page. Messages about tokens may come from any origin, as each token is checked. */
@@ -60,8 +60,10 @@ export function connectHost(): HostConnection | undefined {
 
   function dispatchMessage(type: string, message: Message): void {
     if (TOKEN_MESSAGES.has(type) || isHostAllowed()) listeners.get(type)?.(message, hostOrigin);
-    else if (allowedOrigins === undefined && bufferedMessages.length < MAX_BUFFERED_MESSAGES)
+    else if (allowedOrigins === undefined) {
       bufferedMessages.push([type, message]);
+      if (bufferedMessages.length > MAX_BUFFERED_MESSAGES) bufferedMessages.shift();
+    }
   }
 
   function flushMessages(): void {

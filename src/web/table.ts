@@ -88,7 +88,7 @@ export function buildTable(
 
   function showRows(rowCount: number): void {
     visibleRowCount = rowCount;
-    const sortedRows = order ? data.rows.toSorted(makeRowComparator(order)) : data.rows;
+    const sortedRows = order ? data.rows.toSorted(makeRowComparator(order, data.columns)) : data.rows;
     body.replaceChildren(
       ...sortedRows.slice(0, visibleRowCount).map((row) => buildRow(row, data.columns, formats, onChoose)),
     );
@@ -228,15 +228,29 @@ function buildRow(
   );
 }
 
-/** Creates a comparator of rows: numbers by value, else text by the page's language; empty cells come last. */
+/**
+ * Creates a comparator of rows: numbers in a column of numbers by value, else text by the page's language; empty cells come last.
+ */
 const makeRowComparator =
-  ({ column, descending }: NonNullable<SortOrder>) =>
+  ({ column, descending }: NonNullable<SortOrder>, columns: readonly ViewColumn[]) =>
   (first: ViewCell[], second: ViewCell[]): number => {
     const [a, b] = [first[column] ?? null, second[column] ?? null];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
+    // Numbers in a column of text have no common order with its other cells.
+    const isNumberColumn = columns[column]?.type === 'integer' || columns[column]?.type === 'decimal';
     const ascendingOrder =
-      isNumeric(a) && isNumeric(b) ? Number(a) - Number(b) : COLLATOR.compare(String(a), String(b));
+      isNumberColumn && isNumeric(a) && isNumeric(b) ? compareNumbers(a, b) : COLLATOR.compare(String(a), String(b));
     return descending ? -ascendingOrder : ascendingOrder;
   };
 
-const COLLATOR = new Intl.Collator(LOCALE);
+/** Compares numbers: by their digits if they are equal as doubles, which round those that are given as text. */
+function compareNumbers(first: number | string, second: number | string): number {
+  const difference = Number(first) - Number(second);
+  if (difference !== 0) return difference;
+  const [a, b] = [String(first), String(second)];
+  // With as many digits before the point, numbers have the order of their texts.
+  const order = a.search(/\.|$/) - b.search(/\.|$/) || Number(a > b) - Number(a < b);
+  return a.startsWith('-') ? -order : order;
+}
+
+const COLLATOR = new Intl.Collator(LOCALE, { numeric: true });

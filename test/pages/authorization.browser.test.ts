@@ -13,7 +13,7 @@ import {
   signIn,
   waitForHeading,
 } from './authorization.ts';
-import { findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
+import { blockStorage, findAxeViolations, isBrowserInstalled, useBrowser, waitUntilSettled } from './browser.ts';
 import { demo, requestApi, url } from './demo-company.ts';
 
 const texts = AUTHORIZATION_TEXTS.en;
@@ -33,6 +33,15 @@ async function readMailedCode(email: string): Promise<string> {
 
 describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
   const openPage = useBrowser();
+
+  it('lets a user sign in whose browser blocks the storage of sites', async () => {
+    const { page, problems } = await openPage(await makeAuthorizationUrl({ company_slug: demo.company.slug }));
+    await blockStorage(page);
+    await waitForHeading(page, texts.signIn('Demo'));
+    await signIn(page);
+    await waitForHeading(page, texts.consentTitle('Sheets'));
+    expect(problems).toEqual([]);
+  });
 
   it('asks for the company, has the user sign in and consent, in the language of its address, by keyboard, on a phone', async () => {
     const localeTexts = AUTHORIZATION_TEXTS['pt-BR'];

@@ -128,6 +128,14 @@ async function fulfilRoute(route: Route, findSubstitute: AnswerSubstitute): Prom
   await (other ? route.fulfill({ status: other.status, headers: other.headers, json: other.body }) : route.fallback());
 }
 
+/** Blocks the storage of sites on the page, as browsers can be set to do, and loads the page again. */
+export async function blockStorage(page: Page): Promise<void> {
+  await page.addInitScript(`Object.defineProperty(window, 'sessionStorage', {
+    get() { throw new DOMException('Access is denied for this document.', 'SecurityError'); },
+  })`);
+  await page.reload();
+}
+
 /** Waits until the page is built, which the browser's load event does not include, and nothing on it is still loading. */
 export const waitUntilSettled = (page: Page | Frame) =>
   expect.poll(() => page.locator('#page:empty, [aria-busy=true]').count()).toBe(0);

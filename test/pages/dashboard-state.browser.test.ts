@@ -73,6 +73,43 @@ describe.skipIf(!isBrowserInstalled)('a page of a shared dashboard', () => {
     expect(problems).toEqual([]);
   });
 
+  it('keeps a series hidden when its chart is drawn again, on paper, in the other scheme or with new results', async () => {
+    const sql = `SELECT * FROM (VALUES ('a', 1, 9), ('b', 2, 8)) AS t (x, first, second)`;
+    const { path } = await createLink(await createDashboard([{ name: 'Two', sql, chart: { type: 'bar' } }]));
+    const { page, problems } = await openPage(path);
+    await waitUntilSettled(page);
+    const entries = page.locator('.legend button');
+    const readPressed = () =>
+      entries.evaluateAll((buttons) =>
+        buttons.map((button) => (button as unknown as { ariaPressed: string }).ariaPressed),
+      );
+    const readPicture = () => page.locator('canvas').evaluate('document.querySelector("canvas").toDataURL()');
+    const fullPicture = await readPicture();
+    await entries.nth(1).click();
+    await expect.poll(readPicture).not.toBe(fullPicture);
+    const picture = await readPicture();
+    const newCanvas = page.locator('canvas:not([data-before])');
+    const redrawings = [
+      () => page.evaluate("dispatchEvent(new Event('beforeprint')), dispatchEvent(new Event('afterprint'))"),
+      async () => {
+        await page.emulateMedia({ colorScheme: 'dark' });
+        await newCanvas.waitFor();
+        await page.emulateMedia({ colorScheme: 'light' });
+      },
+      () => page.getByRole('button', { name: 'Run again' }).click(),
+    ];
+    for (const redraw of redrawings) {
+      // Another canvas has no such mark.
+      await page.locator('canvas').evaluate('document.querySelector("canvas").dataset.before = ""');
+      await redraw();
+      await newCanvas.waitFor();
+      await waitUntilSettled(page);
+      expect(await readPressed()).toEqual(['true', 'false']);
+      await expect.poll(readPicture).toBe(picture);
+    }
+    expect(problems).toEqual([]);
+  });
+
   it('keeps the sort order, the extra rows and the scroll position of a table when the queries run again', async () => {
     const wideColumns = Array.from({ length: 12 }, (_, at) => `n + ${at} AS column_${at}`).join(', ');
     const sql = `SELECT ${wideColumns} FROM generate_series(1, 250) AS n`;

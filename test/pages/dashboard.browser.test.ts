@@ -116,6 +116,24 @@ describe.skipIf(!isBrowserInstalled)('the page of a dashboard', () => {
     expect(problems).toEqual([]);
   });
 
+  it('names the active filter option to screen readers, and none after a new search', async () => {
+    const { page } = await openPage(link);
+    const searchInput = page.getByRole('combobox', { name: 'State' });
+    const readActiveOption = () =>
+      searchInput.evaluate(
+        'document.getElementById(document.activeElement.getAttribute("aria-activedescendant"))?.textContent',
+      );
+    await page.getByRole('button', { name: /^State/ }).click();
+    await page.getByRole('option', { name: 'Texas' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    expect(await readActiveOption()).toBe(await page.getByRole('option').first().innerText());
+    await page.keyboard.type('or');
+    await page.getByRole('option', { name: 'Texas' }).waitFor({ state: 'detached' });
+    expect(await readActiveOption()).toBeUndefined();
+    await page.getByRole('option', { name: 'California' }).click();
+    expect(await readActiveOption()).toBe('California');
+  });
+
   it('sends every kind of filter value, keeps them in the address, and resets to the defaults', async () => {
     const { page, executedParameters } = await openPage(link);
     await page.getByRole('button', { name: /^Phase/ }).click();

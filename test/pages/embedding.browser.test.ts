@@ -86,6 +86,20 @@ describe.skipIf(!isBrowserInstalled)('an embedded page', () => {
     expect(problems).toEqual([]);
   });
 
+  it('starts with the last filter values of a host page that sends very many while the page loads', async () => {
+    const { page, executedParameters: executed } = await openHostedPage(ownSite, await createEmbedPath());
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route(/\/info$/, (route) => released.then(() => route.continue()));
+    const request = page.waitForRequest(/\/info$/);
+    await page.reload({ waitUntil: 'commit' });
+    await request;
+    await page.evaluate(`for (let at = 0; at < 60; at += 1) show({ aircraft: at < 59 ? 'Type ' + at : 'B-737-300' })`);
+    release();
+    await expect.poll(() => readStrikeCount(page)).toBe('954');
+    expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
+  });
+
   it('takes filter values from the host page, and ignores all other messages', async () => {
     const {
       page,

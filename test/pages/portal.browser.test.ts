@@ -1,5 +1,13 @@
+import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findAxeViolations, isBrowserInstalled, readCardNumber, useBrowser, waitUntilSettled } from './browser.ts';
+import {
+  blockStorage,
+  findAxeViolations,
+  isBrowserInstalled,
+  readCardNumber,
+  useBrowser,
+  waitUntilSettled,
+} from './browser.ts';
 import { createContext, createDashboard, demo, readMailedCode, requestApi } from './demo-company.ts';
 import { FILTERS, makeFilteredSql, STRIKES } from './example-charts.ts';
 
@@ -21,8 +29,9 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
   });
 
   /** Opens the portal and signs in with a code from the mailbox. */
-  async function openSignedInPage(email: string) {
+  async function openSignedInPage(email: string, prepare?: (page: Page) => Promise<void>) {
     const openedPage = await openPage(portal);
+    await prepare?.(openedPage.page);
     await openedPage.page.getByLabel('E-mail').fill(email);
     await openedPage.page.keyboard.press('Enter');
     // Typed without its hyphen.
@@ -119,6 +128,46 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     expect(problems).toEqual([]);
   });
 
+  it('shows no dashboard that loads after the viewer has gone on to another page', async () => {
+    const email = 'late@example.com';
+    await createContext([dashboard], email);
+    const { page, executedParameters, problems } = await openSignedInPage(email);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const dashboardPath = /\/share-portal\/dashboards\/[^/]+$/;
+    await page.route(dashboardPath, (route) => released.then(() => route.continue()));
+    const response = page.waitForResponse(dashboardPath);
+    await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await page.getByRole('link', { name: 'All dashboards' }).click();
+    await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
+    release();
+    await (await response).finished();
+    // The answer to a later request comes after the page has read this one.
+    await page.evaluate("fetch('/health')");
+    expect(await page.title()).toBe('Shared dashboards – Demo');
+    expect(executedParameters).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  it('applies no filter value that the viewer typed just before leaving the dashboard', async () => {
+    const email = 'typing@example.com';
+    await createContext([dashboard], email);
+    const { page, executedParameters, problems } = await openSignedInPage(email);
+    await page.clock.install();
+    await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('10,000');
+    // At once: not even a slow machine takes it for a pause in typing.
+    await page.getByLabel('Aircraft').evaluate((input: { value: string; dispatchEvent(event: Event): boolean }) => {
+      input.value = 'B-737-300';
+      input.dispatchEvent(new Event('input'));
+      (globalThis as unknown as { location: { hash: string } }).location.hash = '';
+    });
+    await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
+    await page.clock.runFor(1_000);
+    expect(new URL(page.url()).hash).toBe('');
+    expect(executedParameters).not.toContainEqual({ aircraft: 'B-737-300' });
+    expect(problems).toEqual([]);
+  });
+
   it('names the context of each dashboard when a dashboard is shared through several contexts', async () => {
     const email = 'twice@example.com';
     const restrictToState = (state: string) => [
@@ -135,6 +184,41 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
       await page.getByRole('link', { name: 'All dashboards' }).click();
     }
     expect(strikeCounts[0]).toBeLessThan(strikeCounts[1] as number);
+  });
+
+  it('lists each dashboard once when the viewer asks for more twice', async () => {
+    const email = 'more@example.com';
+    await createContext([dashboard], email);
+    const { page, problems } = await openSignedInPage(email);
+    const names = ['First', 'Second', 'Third'];
+    await page.route(/\/dashboards\?page=/, (route) => {
+      const at = Number(new URL(route.request().url()).searchParams.get('page')) - 1;
+      const record = { id: `${at}`, name: names[at], slug: `${at}`, description: '', context_id: 'one' };
+      return route.fulfill({ json: { total: names.length, records: [record] } });
+    });
+    await page.reload();
+    const links = page.getByRole('listitem');
+    const moreButton = page.getByRole('button', { name: 'Show more' });
+    await moreButton.evaluate((button: { click(): void }) => {
+      button.click();
+      button.click();
+    });
+    await links.nth(1).waitFor();
+    await moreButton.click();
+    await links.nth(2).waitFor();
+    expect(await links.allInnerTexts()).toEqual(names);
+    expect(problems).toEqual([]);
+  });
+
+  it('signs in a viewer whose browser blocks the storage of sites, until the page is left', async () => {
+    const email = 'blocked@example.com';
+    await createContext([dashboard], email);
+    const { page, problems } = await openSignedInPage(email, blockStorage);
+    await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('E-mail').waitFor();
+    expect(problems).toEqual([]);
   });
 
   it('refreshes its access token when that has expired', async () => {

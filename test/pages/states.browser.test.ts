@@ -67,6 +67,20 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
     expect(await card.getByRole('img').count()).toBe(1);
   });
 
+  it('says on the card of a chart that the code which draws it cannot be loaded', async () => {
+    const sql = 'SELECT phase_of_flight AS phase, count(*) AS strikes FROM birdstrikes GROUP BY 1';
+    const charts = [COUNT_CHART, { name: 'Phases', sql, chart: { type: 'bar' } }];
+    const { page } = await openPage((await createLink(await createDashboard(charts, AIRCRAFT_FILTER))).path);
+    const card = page.getByRole('region', { name: 'Phases', exact: true });
+    await card.getByRole('img').waitFor();
+    // As after a deployment, which replaces the files of the version that the tab has open.
+    await page.route(/\/assets\/draw-\w+\.js$/, (route) => route.abort());
+    await page.reload();
+    await card.getByRole('alert').filter({ hasText: 'Something went wrong on our side.' }).waitFor();
+    await waitUntilSettled(page);
+    expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
+  });
+
   it('shows the last results with their time while the database wakes, and then loads new ones by itself', async () => {
     const { page, problems } = await openPage(path);
     await expect.poll(() => readCardNumber(page, 'Strikes').catch(() => '')).toBe('10,000');

@@ -78,6 +78,26 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
     return { card, area: card.getByRole('group', { name, exact: true }), rows: card.getByRole('row') };
   };
 
+  it('sorts a column of numbers by their exact values, and a column of text as text', async () => {
+    const sql = `SELECT * FROM (VALUES
+      ('100', 20, -1.00000000000000000001), ('20x', 9007199254740993, -1.00000000000000000002),
+      ('3', 9007199254740992, 0.5), ('20x', 9007199254740994, -1.5)) AS t (code, big, small)`;
+    const { path } = await createLink(await createDashboard([{ name: 'Sorted', sql }]));
+    const { page, problems } = await openPage(path);
+    const { card } = findTable(page, 'Sorted');
+    const readSortedBy = async (sortedColumn: number, readColumn = sortedColumn) => {
+      await card.locator(`th:nth-child(${sortedColumn}) button`).click();
+      return card.locator(`tbody td:nth-child(${readColumn})`).allInnerTexts();
+    };
+    expect(await readSortedBy(1)).toEqual(['3', '20x', '20x', '100']);
+    const sorted = ['20', '9,007,199,254,740,992', '9,007,199,254,740,993', '9,007,199,254,740,994'];
+    expect(await readSortedBy(2)).toEqual(sorted);
+    expect(await readSortedBy(2)).toEqual(sorted.toReversed());
+    // The codes tell apart numbers that are written alike.
+    expect(await readSortedBy(3, 1)).toEqual(['20x', '20x', '100', '3']);
+    expect(problems).toEqual([]);
+  });
+
   /** Returns the boxes of the scrolled area, the head and all rows, at one moment: new results may take the place of these. */
   const readTableBoxes = (page: Page, name: string): Promise<Box[]> =>
     findTable(page, name).card.evaluate((card) => {

@@ -190,11 +190,15 @@ function buildSocialForms({ slug, social }: Company): HTMLElement[] {
 const storeSignIn = (pendingSignIn: StoredSignIn): void =>
   sessionStorage.setItem(STORAGE_KEY, JSON.stringify(pendingSignIn));
 
-/** Returns the pending sign-in stored in this tab, and deletes it. */
+/** Returns the pending sign-in stored in this tab, and deletes it; null also where the browser blocks the storage of sites. */
 function takeStoredSignIn(): StoredSignIn | null {
-  const pendingSignIn = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null') as StoredSignIn | null;
-  sessionStorage.removeItem(STORAGE_KEY);
-  return pendingSignIn;
+  try {
+    const pendingSignIn = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null') as StoredSignIn | null;
+    sessionStorage.removeItem(STORAGE_KEY);
+    return pendingSignIn;
+  } catch {
+    return null;
+  }
 }
 
 /** Runs on the page to which the identity provider redirects: completes the sign-in, then loads the page that continues. */

@@ -60,11 +60,15 @@ export interface Drawing {
   makePicture(): Promise<Blob>;
 }
 
-/** Draws a chart on a canvas, with its legend beside the box; undefined if the result does not fit the chart. */
+/**
+ * Draws a chart on a canvas, with its legend beside the box; undefined if the result does not fit the chart.
+ * @param hiddenLabels the series or parts that the viewer has hidden by the legend, kept up to date for the next drawing
+ */
 export function drawOnCanvas(
   canvas: HTMLCanvasElement,
   data: ResultData,
   chart: ChartDefinition,
+  hiddenLabels: Set<string>,
   onChoose?: (point: DataPoint) => void,
 ): Drawing | undefined {
   const prepared = makeConfiguration(data, chart);
@@ -73,7 +77,12 @@ export function drawOnCanvas(
   const { legendEntries: entries } = prepared;
   if (entries.length > 0) {
     // It takes its room before the chart is drawn in what is left.
-    const legend = buildLegend(entries, (at) => toggleEntry(drawnChart, at));
+    const legend = buildLegend(entries, hiddenLabels, (at, label) => {
+      const isDrawn = toggleEntry(drawnChart, at);
+      if (isDrawn) hiddenLabels.delete(label);
+      else hiddenLabels.add(label);
+      return isDrawn;
+    });
     canvas.parentElement?.[chart.type === 'pie' ? 'after' : 'before'](legend);
   }
   const positionPlugin = { id: 'point-button', afterRender: () => button?.moveToPoint() };
@@ -81,6 +90,7 @@ export function drawOnCanvas(
     ...prepared.configuration,
     plugins: [...(prepared.configuration.plugins ?? []), positionPlugin],
   });
+  for (const [at, { label }] of entries.entries()) if (hiddenLabels.has(label)) toggleEntry(drawnChart, at);
   if (onChoose) {
     canvas.addEventListener('click', (event) => reportPoint(drawnChart, event, prepared.getPoint, onChoose));
     button = createPointButton(drawnChart, prepared.getPoint, makePointDescriber(data, chart), onChoose);

@@ -11,7 +11,11 @@ export interface LegendEntry {
 }
 
 /** Builds the legend of a chart. Pressing an entry toggles its series or part; all entries together are one Tab stop. */
-export function buildLegend(entries: readonly LegendEntry[], toggleEntry: (index: number) => boolean): HTMLElement {
+export function buildLegend(
+  entries: readonly LegendEntry[],
+  hiddenLabels: ReadonlySet<string>,
+  toggleEntry: (index: number, label: string) => boolean,
+): HTMLElement {
   const element = h('ul', { class: 'legend', onkeydown: createArrowKeyListener('ul', 'button') });
   element.append(
     ...entries.map(({ label, colour, shape, value, share }, at) => {
@@ -21,9 +25,9 @@ export function buildLegend(entries: readonly LegendEntry[], toggleEntry: (index
         'button',
         {
           type: 'button',
-          'aria-pressed': 'true',
+          'aria-pressed': String(!hiddenLabels.has(label)),
           tabindex: at === 0 ? 0 : -1,
-          onclick: () => button.setAttribute('aria-pressed', String(toggleEntry(at))),
+          onclick: () => button.setAttribute('aria-pressed', String(toggleEntry(at, label))),
         },
         colourMark,
         h('span', {}, label),

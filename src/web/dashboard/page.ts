@@ -70,6 +70,7 @@ export function buildItemPage(
     ...pickFilterParameters(initialState.values ?? {}),
   };
   let currentRequest = new AbortController();
+  let hasEnded = false;
 
   const isSingleNamedCard = charts.length === 1 && charts[0]?.name === name;
   const download: DownloadResult | undefined = allow_downloads
@@ -131,6 +132,8 @@ export function buildItemPage(
   }
 
   function applyFilters(): void {
+    // What was typed last is chosen a moment later, when the address may be that of another page.
+    if (hasEnded) return;
     onChange(toQuery(filters, values), toParameters(filters, values));
     void runQueries();
   }
@@ -158,7 +161,10 @@ export function buildItemPage(
     } catch (error) {
       if (signal.aborted) return;
       const problem = error instanceof ApiProblem ? error : undefined;
-      if (onEnd && (problem?.status === 401 || problem?.status === 404)) return onEnd(problem);
+      if (onEnd && (problem?.status === 401 || problem?.status === 404)) {
+        hasEnded = true;
+        return onEnd(problem);
+      }
       onFailure?.(problem);
       showFailureOnCards('');
       grid.element.hidden = true;
@@ -230,6 +236,7 @@ export function buildItemPage(
       for (const { widget } of grid.cards) widget.repaint();
     },
     end() {
+      hasEnded = true;
       currentRequest.abort();
       stopPrinting();
     },

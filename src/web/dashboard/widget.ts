@@ -60,6 +60,7 @@ export function buildWidget(
   let isShownAsTable = false;
   let table: ResultTable | undefined;
   let paintChart: (() => void) | undefined;
+  const hiddenLabels = new Set<string>();
 
   const choosePoint = onChoose && ((values: DataPoint) => onChoose({ visualization: { id, name }, values }));
   const titleId = createUniqueId('widget');
@@ -132,7 +133,11 @@ export function buildWidget(
   async function renderKeepingFocus(result: ViewResult): Promise<void> {
     // A point that is chosen by the keyboard may change the filters: the focus stays at the card.
     const hadFocus = document.hasFocus() && body.contains(document.activeElement);
-    await fillCard(result);
+    await fillCard(result).catch((error: unknown) => {
+      // The code that draws charts is gone after a deployment, or the connection is lost. A table needs none of it.
+      if (latestResult === result && !isShownAsTable) setMessage(TEXTS.broken, 'error');
+      throw error;
+    });
     if (hadFocus && document.activeElement === document.body) {
       body
         .querySelector<HTMLElement>('.points button, .numbers button, td button, .legend button')
@@ -193,7 +198,7 @@ export function buildWidget(
     paintChart = () => {
       const canvas = h('canvas', { role: 'img' });
       setBody(h('div', { class: 'plot' }, h('div', { class: 'canvas' }, canvas)));
-      drawing = draw(canvas, data, chart, choosePoint);
+      drawing = draw(canvas, data, chart, hiddenLabels, choosePoint);
       drawing?.pointsElement?.setAttribute('aria-label', TEXTS.pointsOf(name));
       setNote([currentNote, drawing?.note].filter(Boolean).join(' '));
       canvas.setAttribute('aria-label', TEXTS.chartOf(name, TEXTS.chartKinds[chart.type], drawing?.summary ?? ''));

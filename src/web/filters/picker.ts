@@ -112,6 +112,7 @@ export function createPickerControl(
       const { options } = await requestOptions(searchText, signal);
       for (const option of options) labels.set(String(option.value), option.label);
       list.setOptions(options, chosenValues);
+      markActiveOption();
       const emptyText = searchText === '' ? TEXTS.noOptions : TEXTS.noMatches;
       noteElement.textContent =
         options.length === 0 ? emptyText : options.length >= list.limit ? TEXTS.moreOptions : '';
@@ -119,6 +120,7 @@ export function createPickerControl(
     } catch (error) {
       if (signal.aborted) return;
       list.setOptions([], chosenValues);
+      markActiveOption();
       isFreeText = error instanceof ApiProblem && error.status === 404;
       noteElement.textContent = isFreeText ? TEXTS.typeValue : formatFailure(error);
     }
@@ -141,10 +143,15 @@ export function createPickerControl(
     if (!keyAction) return;
     event.preventDefault();
     keyAction();
+    markActiveOption();
+  }
+
+  function markActiveOption(): void {
     searchInput.setAttribute('aria-activedescendant', list.getActiveId());
   }
 
   function pickOption(value: string): void {
+    markActiveOption();
     if (!isMultiple) {
       setValues(chosenValues.includes(value) && !required ? [] : [value]);
       closePanel(true);

@@ -16,6 +16,7 @@ export async function buildListPage(session: Session, companySlug: string): Prom
   ]);
   const names = new Map(contexts.total > 1 ? contexts.records.map(({ id, name }) => [id, name]) : []);
   let loadedPageCount = 0;
+  let isLoading = false;
   const loadedDashboards: ListedDashboard[] = [];
   const list = h('ul', { class: 'dashboards' });
   const errorElement = h('p', { class: 'error', role: 'alert' });
@@ -30,11 +31,16 @@ export async function buildListPage(session: Session, companySlug: string): Prom
   }
 
   async function loadNextPage(): Promise<void> {
+    // Not disabled meanwhile, so that the button keeps the focus.
+    if (isLoading) return;
+    isLoading = true;
     errorElement.textContent = '';
     try {
       appendPage(await listDashboards(session, companySlug, loadedPageCount + 1));
     } catch (error) {
       errorElement.textContent = formatFailure(error);
+    } finally {
+      isLoading = false;
     }
   }
 

@@ -59,9 +59,10 @@ async function showAddress(): Promise<void> {
   page.replaceChildren(buildBanner(session, dashboardLocation), buildLoadingPage());
   try {
     const main = dashboardLocation
-      ? await buildDashboard(session, dashboardLocation)
+      ? await buildDashboard(session, dashboardLocation, navigationNumber)
       : await buildListPage(session, companySlug);
-    if (navigationNumber === navigationCount) page.replaceChildren(buildBanner(session, dashboardLocation), main);
+    if (main && navigationNumber === navigationCount)
+      page.replaceChildren(buildBanner(session, dashboardLocation), main);
   } catch (error) {
     if (navigationNumber !== navigationCount) return;
     const problem = error instanceof ApiProblem ? error : undefined;
@@ -76,9 +77,15 @@ async function showAddress(): Promise<void> {
   }
 }
 
-async function buildDashboard(viewerSession: Session, dashboardLocation: DashboardLocation): Promise<HTMLElement> {
+/** Loads a dashboard and builds its page; undefined if a further navigation comes before the dashboard is loaded. */
+async function buildDashboard(
+  viewerSession: Session,
+  dashboardLocation: DashboardLocation,
+  navigationNumber: number,
+): Promise<HTMLElement | undefined> {
   const source = createPortalSource(viewerSession, dashboardLocation.id, dashboardLocation.contextId);
   const openedItem = await source.loadPage();
+  if (navigationNumber !== navigationCount) return undefined;
   if (openedItem.kind !== 'item') throw new Error('The portal gave no dashboard.');
   document.title = `${openedItem.item.name} – ${getBrand().name}`;
   currentPage = buildItemPage(openedItem.item, openedItem.options, source, dashboardLocation, {

@@ -50,6 +50,13 @@ export function restoreSession(companySlug: string): Session | undefined {
 
 const formatStorageKey = (companySlug: string): string => `portal:${companySlug}`;
 
+/** Does something with the storage, if the browser does not block the storage of sites: a session works without it. */
+function tryWithStorage(work: () => void): void {
+  try {
+    work();
+  } catch {}
+}
+
 /** Opens a session whose tokens are stored in this tab only and end with it. */
 function createSession(
   companySlug: string,
@@ -61,8 +68,10 @@ function createSession(
   let pendingRefresh: Promise<void> | undefined;
 
   const storeTokens = () =>
-    sessionStorage.setItem(formatStorageKey(companySlug), JSON.stringify({ email, company, tokens }));
-  const deleteTokens = () => sessionStorage.removeItem(formatStorageKey(companySlug));
+    tryWithStorage(() =>
+      sessionStorage.setItem(formatStorageKey(companySlug), JSON.stringify({ email, company, tokens })),
+    );
+  const deleteTokens = () => tryWithStorage(() => sessionStorage.removeItem(formatStorageKey(companySlug)));
 
   async function refreshTokens(): Promise<void> {
     const body = { refresh_token: tokens.refresh_token };
