@@ -13,9 +13,17 @@ export interface SliceLimits {
   maxBytes: number;
 }
 
-/** Approximate number of values of a nested column that are held as objects at a time. */
-const MAX_NESTED_VALUES = 2 ** 15;
+/** Approximate number of values of a nested column that are held as objects at a time, of each leaf and of all leaves. */
+const MAX_LEAF_VALUES = 2 ** 15;
+const MAX_COLUMN_VALUES = 2 ** 17;
 const MAX_ROW_VALUES = 2 ** 20;
+/**
+ * Bytes that each leaf of a nested column may read for a slice even where its share is less: the shorter a slice, the more often
+ * pages are read again.
+ */
+const MIN_LEAF_BYTES = 64 * 1024;
+/** Bytes that such leaves may read together. They leave room for the last row of each. */
+const MAX_MIN_LEAVES_BYTES = MAX_ROW_BYTES / 2;
 /**
  * Name of the member that holds a map's entries until they are written. No column's member has this name: the names of those
  * are JSON texts, in quotes.
@@ -132,6 +140,12 @@ export class FlatReader extends ColumnReader {
   }
 }
 
+/** Position of a row, and where in its page it starts. */
+interface RowPosition extends LeafPosition {
+  level: number;
+  valueIndex: number;
+}
+
 /** Levels and values of some rows of a leaf. */
 interface LeafRows {
   definitionLevels: number[];
@@ -140,9 +154,9 @@ interface LeafRows {
   /** For each row, the index at which its levels start in `definitionLevels` and `repetitionLevels`. */
   rowStarts: number[];
   /** For each row, where it starts in the leaf: its page, and the number of rows to skip there. */
-  rowPositions: LeafPosition[];
+  rowPositions: RowPosition[];
   /** Position of the row after these rows. */
-  nextPosition: LeafPosition;
+  nextPosition: LeafPosition | RowPosition;
 }
 
 /** Reads a column of lists, maps or groups, whose values become JSON. */
@@ -153,9 +167,11 @@ export class NestedReader extends ColumnReader {
   readonly #leafPaths: string[];
   readonly #readers: LeafReader[];
   /** For each leaf, the position of each row of the slice. */
-  #places: LeafPosition[][] = [];
+  #places: RowPosition[][] = [];
+  /** Number of rows that are read at most for the next slice: many more than the last one held would be read in vain. */
+  #maxRows = Number.POSITIVE_INFINITY;
   /** For each leaf, the position of the row after the slice. */
-  #next: LeafPosition[];
+  #next: (LeafPosition | RowPosition)[];
 
   constructor(column: Column, readers: LeafReader[], positions: LeafPosition[]) {
     super();
@@ -201,6 +217,7 @@ export class NestedReader extends ColumnReader {
           true,
         );
     }
+    this.#maxRows = 2 * this.texts.textCount;
     this.#places = leaves.map(({ rowPositions }) => rowPositions);
     this.#next = leaves.map(({ rowPositions, nextPosition }) => rowPositions[this.texts.textCount] ?? nextPosition);
   }
@@ -209,9 +226,12 @@ export class NestedReader extends ColumnReader {
   async #readLeaves({ maxRows, maxBytes }: SliceLimits): Promise<LeafRows[] | null> {
     const leaves: LeafRows[] = [];
     const room = { bytes: maxBytes + MAX_ROW_BYTES };
-    let rows = maxRows;
+    const leafCount = this.#readers.length;
+    const leafBytes = Math.max(maxBytes, Math.min(MIN_LEAF_BYTES * leafCount, MAX_MIN_LEAVES_BYTES)) / leafCount;
+    const maxValues = Math.min(MAX_LEAF_VALUES, MAX_COLUMN_VALUES / leafCount);
+    let rows = Math.min(maxRows, this.#maxRows);
     for (const [index, reader] of this.#readers.entries()) {
-      const limits = { maxRows: rows, maxBytes: maxBytes / this.#readers.length };
+      const limits = { maxRows: rows, maxBytes: leafBytes, maxValues };
       const leafRows = await readRows(reader, this.#next[index] as LeafPosition, limits, room);
       if (!leafRows) return null;
       rows = Math.min(rows, leafRows.rowPositions.length);
@@ -227,8 +247,8 @@ export class NestedReader extends ColumnReader {
  */
 async function readRows(
   reader: LeafReader,
-  from: LeafPosition,
-  { maxRows, maxBytes }: SliceLimits,
+  from: LeafPosition | RowPosition,
+  { maxRows, maxBytes, maxValues }: SliceLimits & { maxValues: number },
   room: { bytes: number },
 ): Promise<LeafRows | null> {
   const { leaf, columnName } = reader;
@@ -250,9 +270,11 @@ async function readRows(
     }
     const { readPage: page } = pageResult;
     const values = page.usesDictionary && page.values.length > 0 ? await reader.readDictionaryValues() : null;
-    let startedRowCount = 0;
-    let at = 0;
-    for (let level = 0; level < page.levelCount; level++) {
+    // The rows before the first one are not counted again.
+    const start = 'level' in from && pageResult.offset === from.offset ? from : null;
+    let startedRowCount = start?.skippedRowCount ?? 0;
+    let at = start?.valueIndex ?? 0;
+    for (let level = start?.level ?? 0; level < page.levelCount; level++) {
       const definitionLevel =
         page.definitionLevels.length > 0 ? (page.definitionLevels[level] as number) : leaf.valueLevel;
       const repetitionLevel = page.repetitionLevels.length > 0 ? (page.repetitionLevels[level] as number) : 0;
@@ -261,16 +283,27 @@ async function readRows(
         startedRowCount++;
         const hasEnoughRows =
           foundRows.rowPositions.length === maxRows ||
-          foundRows.definitionLevels.length > MAX_NESTED_VALUES ||
+          foundRows.definitionLevels.length > maxValues ||
           room.bytes < minRoomBytes;
         if (startedRowCount > skip && hasEnoughRows && foundRows.rowPositions.length > 0) {
-          foundRows.nextPosition = { offset: pageResult.offset, skippedRowCount: startedRowCount - 1 };
-          reader.freeCaches();
+          foundRows.nextPosition = {
+            offset: pageResult.offset,
+            skippedRowCount: startedRowCount - 1,
+            level,
+            valueIndex: at,
+          };
+          reader.keepPage(pageResult);
+          reader.freeExcess();
           return foundRows;
         }
         if (startedRowCount > skip) {
           foundRows.rowStarts.push(foundRows.definitionLevels.length);
-          foundRows.rowPositions.push({ offset: pageResult.offset, skippedRowCount: startedRowCount - 1 });
+          foundRows.rowPositions.push({
+            offset: pageResult.offset,
+            skippedRowCount: startedRowCount - 1,
+            level,
+            valueIndex: at,
+          });
         }
       }
       // What goes on from a row before belongs to that.

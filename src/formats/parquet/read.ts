@@ -68,19 +68,12 @@ function createReaders(
   positions: ParquetState['places'],
 ): ColumnReader[] {
   const window = Math.min(MAX_WINDOW_BYTES, Math.max(MIN_WINDOW_BYTES, Math.floor(WINDOWS_BYTES / leaves.length)));
-  const dictionaryMemory = { byteCount: 0 };
+  const memory = { dictionaryBytes: 0, pageBytes: 0 };
   return columns.map((column) => {
     const leafReaders = column.leafIndexes.map((leaf) => {
       const chunk = chunks[leaf] as RowGroup['chunks'][number];
       const [offset, skip] = positions?.[leaf] ?? [chunk.start, 0];
-      const reader = new LeafReader(
-        read,
-        leaves[leaf] as Footer['leaves'][number],
-        chunk,
-        column.name,
-        window,
-        dictionaryMemory,
-      );
+      const reader = new LeafReader(read, leaves[leaf] as Footer['leaves'][number], chunk, column.name, window, memory);
       return { reader, place: { offset, skippedRowCount: skip } };
     });
     const [first] = leafReaders;
@@ -116,12 +109,18 @@ async function writeReadyRows(
   writer: RecordWriter,
   notNumbers: number[],
 ): Promise<number> {
-  const limits: SliceLimits = {
-    maxRows: Math.max(256, Math.floor(MAX_BUFFERED_CELLS / columns.length)),
-    maxBytes: Math.max(8 * 1024, Math.floor(MAX_BUFFERED_BYTES / columns.length)),
-  };
+  const maxSliceRows = Math.max(256, Math.floor(MAX_BUFFERED_CELLS / columns.length));
+  const leafCount = columns.reduce((sum, { leafIndexes }) => sum + leafIndexes.length, 0);
   let rows = Math.min(maxRows, MAX_ROWS_AT_ONCE);
-  for (const reader of readers) rows = Math.min(rows, await reader.countReadyRows(limits));
+  for (const [index, reader] of readers.entries()) {
+    // A row of a group holds the values of all of its leaves.
+    const share = (columns[index] as Column).leafIndexes.length / leafCount;
+    const limits: SliceLimits = {
+      maxRows: maxSliceRows,
+      maxBytes: Math.max(8 * 1024, Math.floor(MAX_BUFFERED_BYTES * share)),
+    };
+    rows = Math.min(rows, await reader.countReadyRows(limits));
+  }
   for (let row = 0; row < rows; row++) {
     for (const { texts, takenCount } of readers) {
       const index = takenCount + row;

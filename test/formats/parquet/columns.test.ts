@@ -9,7 +9,11 @@ const TEXT: Partial<SchemaElement> = { type: 'BYTE_ARRAY', converted_type: 'UTF8
 const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
 /** Opens the only column of a file of lists, whose items are texts or groups with these members. */
-async function openLists(rows: unknown[], members: string[] = []): Promise<NestedReader> {
+const openLists = async (rows: unknown[], members: string[] = []): Promise<NestedReader> =>
+  (await openCountedLists(rows, members, 1 << 20)).lists;
+
+/** Also counts the reads of each part of the file. @param windowBytes the number of bytes that are read at a time */
+async function openCountedLists(rows: unknown[], members: string[], windowBytes: number) {
   const bytes = new ByteWriter();
   const item: SchemaElement[] =
     members.length > 0
@@ -27,28 +31,34 @@ async function openLists(rows: unknown[], members: string[] = []): Promise<Neste
       ...item,
     ],
   });
-  writer.write({ columnData: [{ name: 'lista', data: rows }] });
+  writer.write({ columnData: [{ name: 'lista', data: rows }], rowGroupSize: rows.length, pageSize: 16 * 1024 });
   writer.finish();
   const file = new Uint8Array(bytes.getBuffer());
-  const read = async (offset: number, length: number) => file.slice(offset, offset + length);
+  const readCounts = new Map<number, number>();
+  const read = async (offset: number, length: number) => {
+    readCounts.set(offset, (readCounts.get(offset) ?? 0) + 1);
+    return file.slice(offset, offset + length);
+  };
   const { columns, leaves, rowGroups } = await readFooter(read, file.length, 10);
-  const dictionaryMemory = { byteCount: 0 };
+  const memory = { dictionaryBytes: 0, pageBytes: 0 };
   const readers = leaves.map((leaf, index) => {
     const chunk = rowGroups[0]?.chunks[index];
     if (!chunk) throw new Error('no chunk');
-    return new LeafReader(read, leaf, chunk, 'lista', 1 << 20, dictionaryMemory);
+    return new LeafReader(read, leaf, chunk, 'lista', windowBytes, memory);
   });
-  return new NestedReader(
+  const lists = new NestedReader(
     columns[0] as Column,
     readers,
     readers.map(({ chunk }) => ({ offset: chunk.start, skippedRowCount: 0 })),
   );
+  return { lists, readCounts };
 }
 
 /** Reads all rows. @returns the values, and the largest number of bytes that their texts had at a time */
 async function readAll(reader: NestedReader, rowCount: number, limits: SliceLimits) {
   const values: unknown[] = [];
   let mostBytes = 0;
+  let sliceCount = 0;
   while (values.length < rowCount) {
     const readyCount = await reader.countReadyRows(limits);
     const { texts } = reader;
@@ -60,8 +70,9 @@ async function readAll(reader: NestedReader, rowCount: number, limits: SliceLimi
       values.push(text === '' ? null : JSON.parse(text.slice(1, -1).replaceAll('""', '"')));
     }
     reader.takeRows(readyCount);
+    sliceCount++;
   }
-  return { values, mostBytes };
+  return { values, mostBytes, sliceCount };
 }
 
 describe('a slice of a nested Parquet column', () => {
@@ -84,6 +95,22 @@ describe('a slice of a nested Parquet column', () => {
     });
     expect(values).toEqual(rows);
     expect(mostBytes).toBeLessThan(130_000);
+  });
+
+  it('reads no page again that the slice before ended in, however many slices and members there are', async () => {
+    const members = ['code', 'name', 'town', 'country'];
+    const rows = Array.from({ length: 20_000 }, (_, n) => [
+      Object.fromEntries(members.map((name, index) => [name, index === 0 ? `${n}` : `${name} ${n % 300}`])),
+    ]);
+    const { lists, readCounts } = await openCountedLists(rows, members, 1);
+    // Opening a file reads its footer only.
+    readCounts.clear();
+    const { values, mostBytes, sliceCount } = await readAll(lists, 20_000, { maxRows: 100_000, maxBytes: 8 * 1024 });
+    expect(values).toEqual(rows);
+    expect(mostBytes).toBeLessThan(10_000);
+    expect(sliceCount).toBeGreaterThan(200);
+    // A slice may have been read to the page after the one that it ends in.
+    expect(Math.max(...readCounts.values())).toBeLessThan(6);
   });
 
   it('ends where the names of members reach the limit of bytes', async () => {

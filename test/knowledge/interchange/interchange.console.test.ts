@@ -402,6 +402,32 @@ describe('a semantic model of Apache Ossie', () => {
     expect([readTables('Sold'), readTables('Quoted')]).toEqual([['line_item'], ['line_item', 'order']]);
   });
 
+  it('of another tool maps a metric to no table that has the name of a column, and ignores the case of words', async () => {
+    const other = await createEmptyCompany();
+    const datasets = ['item', 'line_item', 'order', 'price'].map((name) => ({ name, source: `db.public.${name}` }));
+    const metrics = [
+      ['Sold', 'sum(line_item.price)'],
+      ['Spaced', 'sum("order" . /* the goods */ "item")'],
+      ['Qualified', 'sum(public.item.price)'],
+      ['Shouted', 'SUM(LINE_ITEM.PRICE)'],
+      ['Other', `sum("LINE_ITEM".paid) - sum(item.paid)`],
+    ].map(([name, expression]) => ({ name, expression: { dialects: [{ dialect: 'ANSI_SQL', expression }] } }));
+    const model = { version: '0.2.0.dev0', semantic_model: [{ name: 'shop', datasets, metrics }] };
+    await expectSuccess(importDocument(other.as, 'application/json', JSON.stringify(model)));
+    const path = `${KNOWLEDGE_PATH}/suggestions?target_type=semantic_create&per_page=100`;
+    const { records } = await expectSuccess(other.as.get(path));
+    const readTables = (metric: string) =>
+      records.find(({ target_name }: { target_name: string }) => target_name === metric).suggested_payload
+        .mapped_tables;
+    expect(metrics.map(({ name }) => readTables(name as string))).toEqual([
+      ['line_item'],
+      ['order'],
+      ['item'],
+      ['line_item'],
+      ['item'],
+    ]);
+  });
+
   it('may be written on one line', async () => {
     const concepts = Array.from({ length: 30 }, (_, index) => ({ name: `Term ${index}`, description: 'A term.' }));
     const text = JSON.stringify({ concepts });

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { listNames } from '../metrics/tokens.ts';
+import { findTableNames } from '../metrics/tokens.ts';
 import {
   dataset,
   field,
@@ -131,8 +131,8 @@ class OssieReader {
       return;
     }
     this.#withConcept('metric_hint', path, parsedMetric);
-    const names = new Set(listNames(formula));
-    const namedTables = tables.filter((table) => names.has(table));
+    const { words, quotedNames } = findTableNames(formula);
+    const namedTables = tables.filter((table) => words.has(table.toLowerCase()) || quotedNames.has(table));
     this.#add('semantic', path, {
       kind: 'metric',
       ...this.#said(parsedMetric),

@@ -77,13 +77,23 @@ export const listMetricNames = (formula: string): string[] =>
     kind === 'metric' ? [parseMetricName(formula.slice(start, end))] : [],
   );
 
-/** Returns the words of a formula, and the names in double quotes, as they are spelt. The formula may be of another system. */
-export const listNames = (formula: string): string[] =>
-  listSqlTokens(formula).flatMap(({ kind, start, end }) => {
+/**
+ * Finds the names in a formula that can be a table's: its words, in lower case, and its names in double quotes. The last of
+ * several names joined by dots is a column's. The formula may be of another system.
+ */
+export function findTableNames(formula: string): { words: Set<string>; quotedNames: Set<string> } {
+  const tokens = listSqlTokens(formula).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
+  const isDot = (index: number) => formula.slice(tokens[index]?.start, tokens[index]?.end) === '.';
+  const words = new Set<string>();
+  const quotedNames = new Set<string>();
+  for (const [index, { kind, start, end }] of tokens.entries()) {
+    if (isDot(index - 1) && !isDot(index + 1)) continue;
     const spelling = formula.slice(start, end);
-    if (kind === 'word') return [spelling];
-    return kind === 'quoted_identifier' ? [unquoteName(spelling)] : [];
-  });
+    if (kind === 'word') words.add(spelling.toLowerCase());
+    else if (kind === 'quoted_identifier') quotedNames.add(unquoteName(spelling));
+  }
+  return { words, quotedNames };
+}
 
 const unquoteName = (spelling: string): string => spelling.slice(1, -1).replaceAll('""', '"');
 
