@@ -228,25 +228,33 @@ function buildRow(
   );
 }
 
-/**
- * Creates a comparator of rows: numbers in a column of numbers by value, else text by the page's language; empty cells come last.
- */
+/** Creates a comparator of rows: numbers and times by value, text by the page's language; empty cells come last. */
 const makeRowComparator =
   ({ column, descending }: NonNullable<SortOrder>, columns: readonly ViewColumn[]) =>
   (first: ViewCell[], second: ViewCell[]): number => {
     const [a, b] = [first[column] ?? null, second[column] ?? null];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
-    // Numbers in a column of text have no common order with its other cells.
-    const isNumberColumn = columns[column]?.type === 'integer' || columns[column]?.type === 'decimal';
-    const ascendingOrder =
-      isNumberColumn && isNumeric(a) && isNumeric(b) ? compareNumbers(a, b) : COLLATOR.compare(String(a), String(b));
+    const ascendingOrder = compareCells(columns[column]?.type, a, b);
     return descending ? -ascendingOrder : ascendingOrder;
   };
+
+function compareCells(type: ViewColumn['type'] | undefined, a: ViewCell, b: ViewCell): number {
+  // Numbers in a column of text have no common order with its other cells.
+  if ((type === 'integer' || type === 'decimal') && isNumeric(a) && isNumeric(b)) return compareNumbers(a, b);
+  if (type === 'date' || type === 'datetime') return compareTimes(String(a), String(b));
+  return COLLATOR.compare(String(a), String(b));
+}
+
+/** Compares times in ISO 8601, which have three or six digits of a second. */
+function compareTimes(first: string, second: string): number {
+  const [a, b] = [first.replace('Z', ''), second.replace('Z', '')];
+  return Number(a > b) - Number(a < b);
+}
 
 /** Compares numbers: by their digits if they are equal as doubles, which round those that are given as text. */
 function compareNumbers(first: number | string, second: number | string): number {
   const difference = Number(first) - Number(second);
-  if (difference !== 0) return difference;
+  if (difference) return difference;
   const [a, b] = [String(first), String(second)];
   // With as many digits before the point, numbers have the order of their texts.
   const order = a.search(/\.|$/) - b.search(/\.|$/) || Number(a > b) - Number(a < b);

@@ -78,10 +78,12 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
     return { card, area: card.getByRole('group', { name, exact: true }), rows: card.getByRole('row') };
   };
 
-  it('sorts a column of numbers by their exact values, and a column of text as text', async () => {
+  it('sorts numbers and times by their exact values, and a column of text as text', async () => {
     const sql = `SELECT * FROM (VALUES
-      ('100', 20, -1.00000000000000000001), ('20x', 9007199254740993, -1.00000000000000000002),
-      ('3', 9007199254740992, 0.5), ('20x', 9007199254740994, -1.5)) AS t (code, big, small)`;
+      ('100', 20, -1.00000000000000000001, timestamptz '2024-01-01 00:00:00.2Z'),
+      ('20x', 9007199254740993, -1.00000000000000000002, '2024-01-01 00:00:00.1005Z'),
+      ('3', 9007199254740992, 0.5, '2024-01-01 00:00:00.3Z'),
+      ('20x', 9007199254740994, -1.5, '2024-01-01 00:00:00.2005Z')) AS t (code, big, small, at)`;
     const { path } = await createLink(await createDashboard([{ name: 'Sorted', sql }]));
     const { page, problems } = await openPage(path);
     const { card } = findTable(page, 'Sorted');
@@ -95,6 +97,7 @@ describe.skipIf(!isBrowserInstalled)('a table on a dashboard page', () => {
     expect(await readSortedBy(2)).toEqual(sorted.toReversed());
     // The codes tell apart numbers that are written alike.
     expect(await readSortedBy(3, 1)).toEqual(['20x', '20x', '100', '3']);
+    expect(await readSortedBy(4, 1)).toEqual(['20x', '100', '20x', '3']);
     expect(problems).toEqual([]);
   });
 
