@@ -82,8 +82,9 @@ interface ServiceToken {
  * refused.
  */
 export function withKey(key: Key): Credential {
-  /** Token of the latest exchange. Each request waits for the one before it, so that concurrent requests make one exchange. */
-  let latestToken: Promise<ServiceToken | undefined> = Promise.resolve(undefined);
+  let latestToken: ServiceToken | undefined;
+  /** Exchange that runs: concurrent requests share it, and its failure. */
+  let runningExchange: Promise<ServiceToken> | undefined;
 
   const exchangeToken = ({ baseUrl, longestWait, ask }: Unsigned): Promise<ServiceToken> =>
     repeatExchange(longestWait, async (signal) => {
@@ -95,17 +96,19 @@ export function withKey(key: Key): Credential {
       return { authorization: `Bearer ${answer.token}`, expiresAt };
     });
 
-  async function readCurrentToken(previousToken: ServiceToken | undefined, request: Unsigned): Promise<ServiceToken> {
-    const isUsable =
-      previousToken && previousToken.expiresAt > Date.now() && previousToken.authorization !== request.refused;
-    return isUsable ? previousToken : exchangeToken(request);
+  async function readCurrentToken(request: Unsigned): Promise<ServiceToken> {
+    if (latestToken && latestToken.expiresAt > Date.now() && latestToken.authorization !== request.refused)
+      return latestToken;
+    runningExchange ??= exchangeToken(request).finally(() => {
+      runningExchange = undefined;
+    });
+    latestToken = await runningExchange;
+    return latestToken;
   }
 
   return async (request) => {
     const { method, url, body, baseUrl } = request;
     if (!takesToken(url.slice(baseUrl.length))) return { ...(await sign(key, method, url, body)) };
-    const token = latestToken.then((previousToken) => readCurrentToken(previousToken, request));
-    latestToken = token.catch(() => undefined);
-    return { authorization: (await token).authorization };
+    return { authorization: (await readCurrentToken(request)).authorization };
   };
 }

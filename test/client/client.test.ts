@@ -254,6 +254,18 @@ describe('the client', () => {
     expect([nonces.length, new Set(nonces).size]).toEqual([2, 2]);
   });
 
+  it('repeats a failing exchange of a key once for all concurrent requests', async () => {
+    let exchangeCount = 0;
+    const failExchanges = (async (input: RequestInfo) => {
+      if (String(input) === `${BASE_URL}/tokens`) exchangeCount += 1;
+      return Response.json({}, { status: 429, headers: { 'retry-after': '0' } });
+    }) as typeof fetch;
+    const keyClient = createTestClient({ credential: withKey(company.apiKey), fetch: failExchanges });
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => keyClient.get('/v1/auth/me')));
+    expect(outcomes.map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
+    expect(exchangeCount).toBe(3);
+  });
+
   it('exchanges a key again when the exchange is not answered in 8 seconds', async () => {
     const timedOut = AbortSignal.abort(new Error('timed out'));
     vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(timedOut);
