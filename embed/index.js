@@ -45,6 +45,8 @@ export class DataConsoleEmbed extends Base {
   #parameters = {};
   /** The parameters are what a page said, of the present `src`. */
   #areOfPage = false;
+  /** The `theme` in the address of the frame. @type {string | null} */
+  #loadedTheme = null;
   /** Parameters that the page has not been sent yet. @type {ParameterValues} */
   #unsent = {};
 
@@ -161,6 +163,7 @@ export class DataConsoleEmbed extends Base {
       const value = this.getAttribute(name);
       if (value) parameters.set(name, value);
     }
+    this.#loadedTheme = this.getAttribute('theme');
     frame.setAttribute('part', 'frame');
     frame.referrerPolicy = 'no-referrer';
     frame.src = `${address}/${token}${parameters.size > 0 ? `?${parameters}` : ''}`;
@@ -258,8 +261,8 @@ export class DataConsoleEmbed extends Base {
     this.#isReady = false;
     this.#unsent = {};
     this.#send('host', { renews: this.#renews, parameters: this.#parameters });
-    // Its address has the scheme of when the frame was made.
-    if (this.hasAttribute('theme')) this.#send('theme', { theme: this.getAttribute('theme') });
+    const theme = this.getAttribute('theme');
+    if (theme !== this.#loadedTheme) this.#send('theme', { theme });
   }
 
   /** @param {{ name?: string; parameters?: ParameterValues }} page */

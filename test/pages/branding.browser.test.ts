@@ -215,9 +215,11 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
   });
 
   it.each([
-    ['page', '**/embed/d/*'],
-    ['dashboard', '**/info'],
-  ])('has the colour scheme that the host sets while the %s of the embed is loading', async (_what, requestPattern) => {
+    ['page', '**/embed/d/*', "setAttribute('theme', 'light')", 'light'],
+    ['page', '**/embed/d/*', "removeAttribute('theme')", null],
+    ['dashboard', '**/info', "setAttribute('theme', 'light')", 'light'],
+  ])('has the colour scheme that the host sets while the %s of the embed is loading (%#)', async (...row) => {
+    const [, requestPattern, change, expectedTheme] = row;
     await requestApi('PUT', '/v1/company/branding', NO_BRANDING);
     const host = await startHostSite();
     const src = `${url}${await createEmbed(dashboard)}`;
@@ -233,11 +235,11 @@ describe.skipIf(!isBrowserInstalled)('the brand of a company', () => {
       one.setAttribute('theme', 'dark');
       document.body.append(one);`);
     await request.promise;
-    await page.evaluate("one.setAttribute('theme', 'light')");
+    await page.evaluate(`one.${change}`);
     answer.resolve();
     const frame = page.locator('iframe').contentFrame();
     await frame.getByRole('heading', { level: 1 }).waitFor();
-    await expect.poll(() => frame.locator('html').getAttribute('data-theme')).toBe('light');
+    await expect.poll(() => frame.locator('html').getAttribute('data-theme')).toBe(expectedTheme);
     await page.context().close();
     host.close();
   });
