@@ -311,7 +311,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     if (endpoint.status === 'disabled') {
       this.#sql.exec("UPDATE deliveries SET status = 'failed', nextAttemptAt = NULL WHERE status = 'pending'");
     }
-    // Nothing is tried during a suspension, so that its time must not count towards disabling the endpoint.
+    // Nothing is tried during a suspension: while deliveries wait, its time does not count towards disabling the endpoint.
     if (endpoint.status === 'suspended') this.ctx.storage.kv.delete(FAILING_SINCE_KEY);
     if (endpoint.status === 'active') return null;
     return endpoint.status === 'suspended' ? SUSPENDED_RECHECK_MS : PAUSED_RECHECK_MS;

@@ -266,6 +266,7 @@ async function readRows(
     const pageResult = await reader.readPage(offset);
     if (!pageResult) {
       foundRows.nextPosition = { offset: reader.chunk.end, skippedRowCount: 0 };
+      reader.freeExcess();
       return foundRows;
     }
     const { readPage: page } = pageResult;

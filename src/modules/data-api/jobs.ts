@@ -62,8 +62,8 @@ export async function writeResult(ctx: CompanyContext, jobId: string, limits = J
   });
   if (!job) {
     if (givenUp.length === 0) return;
-    await deleteResult(ctx.files, key);
-    return resendWaitingJobs(ctx);
+    await resendWaitingJobs(ctx);
+    return deleteResult(ctx.files, key);
   }
   const leaseTimer = setInterval(() => {
     const renewal = commit(ctx.db, { job: updateAttempt(ctx.db, dataJobs, job, { dueAt: ctx.now() + LEASE_MS }) });

@@ -159,7 +159,7 @@ export async function hideRevokedIds(ctx: CompanyContext, isNamedIn: (id: string
   let hiddenCount = 0;
   for (const shown of await selectShownRevocations(ctx.db, ctx.actor.companyId)) {
     const [, by, id] = /^(token|viewer):(.*)$/s.exec(shown.subject) as unknown as [string, 'token' | 'viewer', string];
-    if (!isNamedIn(id)) continue;
+    if ((by === 'token' && parseTarget(id)) || !isNamedIn(id)) continue;
     const subject = await formatForeignId(shown.companyId, by, id);
     await commit(ctx.db, {
       hidden: upsertRevocation(ctx.db, { ...shown, subject }, null),

@@ -81,7 +81,8 @@ export const selectShownRevocations = (db: ControlDb, companyId: string) =>
       and(
         eq(embedRevocations.companyId, companyId),
         IS_OF_TOKEN_OR_VIEWER,
-        notLike(embedRevocations.subject, '%:sha256:%'),
+        notLike(embedRevocations.subject, 'token:sha256:%'),
+        notLike(embedRevocations.subject, 'viewer:sha256:%'),
       ),
     );
 

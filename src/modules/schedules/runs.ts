@@ -88,7 +88,7 @@ async function tryRun(
   run: ScheduleRun,
   schedule: Schedule,
 ): Promise<'ended' | 'later' | 'suspended'> {
-  // It was paused since it was due. Unless the run has mailed somebody, the last result stays, which may be why.
+  // It was paused since it was due. Unless the run has come to a recipient, the last result stays, which may be why.
   if (run.kind === 'scheduled' && schedule.status === 'paused') {
     if ((await selectDeliveries(ctx.db, run)).length > 0) return finishRun(ctx, run, schedule);
     await updateAttempt(ctx.db, scheduleRuns, run, { status: 'ended' });
