@@ -81,8 +81,7 @@ export async function requestMail<Kind extends Exclude<LimitedMailKind, 'invitat
 ): Promise<void> {
   const record = toRecord(ctx, request);
   const storedRequest = await insertLimitedRequest(ctx.db, record, listLimits(request.kind, record));
-  if (countChangedRows(storedRequest) > 0)
-    ctx.defer(sendClaimedRequest(ctx, record, record.requestedAt, send as SendMail));
+  if (countChangedRows(storedRequest) > 0) ctx.defer(sendClaimedRequest(ctx, record, send as SendMail));
 }
 
 const listLimits = (kind: LimitedMailKind, { requestedAt }: MailRequestRecord) => ({
@@ -100,7 +99,7 @@ export function prepareInvitationMail(ctx: Context, request: MailRequest<'invita
   return {
     statement: insertLimitedRequest(ctx.db, record, listLimits('invitation', record)),
     isStored: isRequestStored(record.id),
-    send: () => ctx.defer(sendClaimedRequest(ctx, record, record.requestedAt, send as SendMail)),
+    send: () => ctx.defer(sendClaimedRequest(ctx, record, send as SendMail)),
   };
 }
 
@@ -116,7 +115,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   const record = toRecord(ctx, request);
   return {
     statement: insertRequestAfterChange(ctx.db, record),
-    send: () => ctx.defer(sendClaimedRequest(ctx, record, record.requestedAt, send as SendMail)),
+    send: () => ctx.defer(sendClaimedRequest(ctx, record, send as SendMail)),
   };
 }
 
@@ -124,7 +123,7 @@ export function prepareMailAfterChange<Kind extends MailKind>(
 export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
   const records = requests.map((request) => toRecord(ctx, request));
   const sendAllMails = async () => {
-    for (const record of records) await sendClaimedRequest(ctx, record, record.requestedAt, send as SendMail);
+    for (const record of records) await sendClaimedRequest(ctx, record, send as SendMail);
   };
   return {
     statements: records.map((record) => insertRequest(ctx.db, record)),
@@ -145,7 +144,7 @@ export async function sendDueMails(ctx: Context, senders: { [Kind in MailKind]: 
   if (count > 0) log('mails_given_up', { count });
   for (const request of due) {
     if (now - request.requestedAt > getRetryPeriod(request.kind)) continue;
-    await sendClaimedRequest(ctx, request, now, senders[request.kind] as SendMail);
+    await sendClaimedRequest(ctx, request, senders[request.kind] as SendMail, now);
   }
 }
 
@@ -176,8 +175,8 @@ function toRecord(
 async function sendClaimedRequest(
   ctx: Context,
   record: MailRequestRecord,
-  claimedAt: number,
   send: SendMail,
+  claimedAt = record.requestedAt,
 ): Promise<void> {
   try {
     // While the mails before it were sent, the claim may have run out: it begins anew, or another scheduled run has the request.

@@ -182,12 +182,11 @@ const issueCode = (
     if (email === null) throw new SignInRefusal('email_missing');
     const [knownUser] = await selectUserByEmail(ctx.db, company.id, email);
     if (!knownUser && !configuration.jitProvisioning) throw new SignInRefusal('user_not_found');
-    if (knownUser) ctx.setOwner(company.id, { type: 'user', id: knownUser.id });
-    if (knownUser && !knownUser.isActive) throw new SignInRefusal('user_not_active');
     const name = personNameField.safeParse(identity.name).data;
     const newUser = knownUser ? null : prepareActiveUser(ctx, company.id, { email, name, passwordHash: null });
     const user = (knownUser ?? newUser?.record) as User;
-    if (newUser) ctx.setOwner(company.id, { type: 'user', id: user.id });
+    ctx.setOwner(company.id, { type: 'user', id: user.id });
+    if (!user.isActive) throw new SignInRefusal('user_not_active');
 
     const code = newSecretToken();
     const record = {
