@@ -152,7 +152,7 @@ async function insertJob(
     return runWithinFileQuota(ctx, database, bytes, (tx) => store.insertJob(tx, newJob));
   }
   await runTableTransaction(database, async (tx) => {
-    const { columns } = await lockTable(tx, ctx, tableId);
+    const { columns } = await lockTable(tx, ctx, tableId, 'row');
     await store.insertJob(tx, { ...job, mode, evolve, key: chooseKey(mode, keys, columns), userTableId: tableId });
     await requireFileQuota(ctx, tx, bytes);
   });
