@@ -13,6 +13,8 @@ import { makeTenantNames } from '../src/tenant-sql/roles.ts';
 
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)));
 const UNREACHABLE_LIMIT = '1000000000';
+/** Half the lifetime of a session token. */
+const RENEWAL_INTERVAL_MS = 5 * 60_000;
 
 /** Running system on this machine, as `npm start` runs it, with a company that has its Postgres. */
 export interface System {
@@ -22,8 +24,6 @@ export interface System {
   call(method: string, path: string, body?: BodyInit | object): Promise<any>;
   /** Signs in the company's owner. @returns a session token, valid for ten minutes */
   logIn(): Promise<string>;
-  /** Replaces the session token that `call` sends by a new one. */
-  renewToken(): Promise<void>;
   /** Sign-in of the company's owner. */
   owner: { company_slug: string; email: string; password: string };
   /** Token of the platform's operators. */
@@ -126,8 +126,12 @@ export async function startSystem(
   );
   const login = { company_slug: 'bench', email: owner.email, password: owner.password };
   const logIn = async (): Promise<string> => (await send('POST', '/v1/auth/login', {}, login)).token;
-  let token = await logIn();
-  const call: System['call'] = (method, path, body) => send(method, path, { authorization: `Bearer ${token}` }, body);
+  const session = { token: '', renewedAt: Number.NEGATIVE_INFINITY };
+  const call: System['call'] = async (method, path, body) => {
+    if (performance.now() - session.renewedAt > RENEWAL_INTERVAL_MS)
+      Object.assign(session, { token: await logIn(), renewedAt: performance.now() });
+    return send(method, path, { authorization: `Bearer ${session.token}` }, body);
+  };
   await call('POST', '/v1/managed-tables/provision');
 
   const projectName = makeTenantNames(createdOrganization.organization.id).project;
@@ -141,9 +145,6 @@ export async function startSystem(
     baseUrl,
     call,
     logIn,
-    renewToken: async () => {
-      token = await logIn();
-    },
     owner: login,
     operatorToken: secrets.PLATFORM_ADMIN_TOKEN,
     serviceAccountKey: createdOrganization.api_key,
@@ -198,10 +199,7 @@ type Job = any;
 /** Polls an upload job until it has the status. */
 export async function waitForJob(system: System, jobId: string, status: string): Promise<Job> {
   for (;;) {
-    const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`).catch(async (error: Error) => {
-      if (error.message.includes('answered 401')) return system.renewToken();
-      return ignoreUnavailable(error);
-    });
+    const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`).catch(ignoreUnavailable);
     if (job?.status === status) return job;
     if (job?.status === 'failed') throw new Error(`The job failed: ${JSON.stringify(job.error)}`);
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -315,10 +315,15 @@ export interface Endpoint {
   handle: (call: any) => Promise<unknown>;
 }
 
+/** What a contract's `attachedIdField` may name: a field of the parsed body. */
+type AttachedField<C extends Contract> = C extends { body: infer B extends ZodType }
+  ? { attachedIdField?: keyof z.output<B> }
+  : unknown;
+
 /** Creates the `endpoint` function of a surface, for callers of type `P` and token holders of type `V`. */
 export function createEndpointFunction<P extends CredentialHolder, V extends ViewerActor = ViewerActor>() {
   return <const C extends Contract>(
-    contract: C,
+    contract: C & AttachedField<C>,
     handle: (call: HandlerCall<C, P, V>) => Promise<HandlerResult<C['returns']>> | HandlerResult<C['returns']>,
   ): Endpoint => ({ contract, handle: async (call) => handle(call) });
 }

@@ -136,6 +136,9 @@ describe('the audit record of a request', () => {
         permissionIds: [permissionAnswer.body._id],
       },
     });
+    const { body: context } = await company.as.post('/api/v1/share-contexts', { json: { name: 'Attached to' } });
+    const addMember = (member: object) =>
+      company.as.post(`/api/v1/share-contexts/${context.id}/members`, { json: member });
     const answers = [
       [bindingAnswer, `${group.id}/${userId}`],
       [
@@ -152,6 +155,9 @@ describe('the audit record of a request', () => {
       [invitedAnswer, `${invitedAnswer.body._id}/${group.id}`],
       [groupAnswer, `${groupAnswer.body._id}/${permissionAnswer.body._id}`],
       [refusedAnswer, group.id],
+      [await addMember({ member_type: 'internal_user', member_id: userId }), `${context.id}/${userId}`],
+      [await addMember({ member_type: 'group', member_id: group.id }), `${context.id}/${group.id}`],
+      [await addMember({ member_type: 'external_email', email: 'outside@example.test' }), context.id],
     ] as const;
     for (const [answer, resourceId] of answers) {
       expect(answer.status).toBeLessThan(answer === refusedAnswer ? 401 : 300);

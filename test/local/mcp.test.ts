@@ -173,8 +173,6 @@ const CREATE_CLIENT: Record<string, () => Promise<string>> = {
 const REDIRECT_URIS = ['http://127.0.0.1/callback'];
 
 describe('the official conformance suite for MCP authorization servers', () => {
-  beforeAll(() => system.renewToken());
-
   it.each(Object.keys(CREATE_CLIENT))('passes with a client that %s', async (clientKind) => {
     const client = await (CREATE_CLIENT[clientKind] as () => Promise<string>)();
     const by = ['--client-id', client, '--resource', `${system.baseUrl}/mcp`, '--port', String(await findFreePort())];

@@ -37,16 +37,22 @@ const printCheck = (isPassed: boolean, description: string) => {
 process.env.MINIFLARE_WORKERD_V8_FLAGS = makeV8Flags(HEAP_CAP_MB);
 const casesByMailer = Map.groupBy(selectedCases, ({ mailer }) => mailer);
 try {
-  for (const [mailer, cases] of casesByMailer)
-    await measureCases(cases, { ...NO_MODEL_ENV, ...(mailer && (await createResendVariables())) });
+  for (const [mailer, cases] of casesByMailer) {
+    const variables = { ...NO_MODEL_ENV, ...(mailer && (await createResendVariables())) };
+    for (let remainingCases = cases; remainingCases.length > 0; )
+      remainingCases = await measureCases(remainingCases, variables);
+  }
 } finally {
   await stopMailService();
   // Sockets to an isolate that was killed.
   setImmediate(() => process.exit());
 }
 
-/** Runs cases, and finally allocates memory to check that the measurement notices it. */
-async function measureCases(cases: MemoryCase[], variables: Record<string, string>): Promise<void> {
+/**
+ * Runs cases until one breaks off, and finally allocates memory to check that the measurement notices it.
+ * @returns the cases after the one that broke off
+ */
+async function measureCases(cases: MemoryCase[], variables: Record<string, string>): Promise<MemoryCase[]> {
   const system = await startSystem('test/memory/worker.ts', variables, 'test/memory/background.ts');
   try {
     const { measurePeaks } = await watchMemory(system);
@@ -64,10 +70,9 @@ async function measureCases(cases: MemoryCase[], variables: Record<string, strin
     await system.call('GET', `/principals?count=${PRINCIPAL_COUNT}`);
     const idlePeaks = await measurePeaks(async () => undefined);
     reportPeaks('nothing, and all the principals known that an isolate remembers', idlePeaks, Date.now());
-    for (const { name, prepare, run } of cases) {
+    for (const [index, { name, prepare, run }] of cases.entries()) {
       const startedAt = Date.now();
       try {
-        await system.renewToken();
         await prepare?.(system);
         // Connections that were closed meanwhile are not used again.
         await sleep(500);
@@ -76,9 +81,9 @@ async function measureCases(cases: MemoryCase[], variables: Record<string, strin
         );
         reportPeaks(name, peaks, startedAt);
       } catch (error) {
-        // What workerd was killed for, and whatever would come after it.
+        // Perhaps what workerd was killed for.
         printCheck(false, `${name}: ${(error as Error).message.slice(0, 500)}`);
-        return;
+        return cases.slice(index + 1);
       }
     }
 
@@ -92,6 +97,7 @@ async function measureCases(cases: MemoryCase[], variables: Record<string, strin
       () => 'killed',
     );
     printCheck(outcome === 'killed', `a heap beyond ${HEAP_CAP_MB} MB is ${outcome}`);
+    return [];
   } finally {
     await system.stop();
   }

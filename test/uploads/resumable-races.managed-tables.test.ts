@@ -10,7 +10,16 @@ import { createAllowedUser, createProvisionedCompany } from '../support/companie
 import { createPrincipals } from '../support/principals.ts';
 import { expectSuccess, makeAllow } from '../support/signed.ts';
 import { runBeforeNextStatement } from '../support/tunnel.ts';
-import { createTestQueue, deliverAllMessages, listStoredFiles, queryDatabase, readJob, runSweep } from './support.ts';
+import {
+  createTestQueue,
+  deliverAllMessages,
+  listStoredFiles,
+  makeFile,
+  queryDatabase,
+  readJob,
+  runSweep,
+  uploadFiles,
+} from './support.ts';
 import {
   areEqual,
   beginUpload,
@@ -351,19 +360,36 @@ describe('a complete resumable upload whose job was not created', () => {
     });
   });
 
-  it('is answered with 423 while its table is locked, and gets its job later', async () => {
-    const tableId = await createTable(company.as, 'busy', [makeColumn('codigo', 'integer')]);
+  it('has its offset, and gets its job later, while its table changes', async () => {
+    const { path } = await lockTableDuring('FOR UPDATE', async (path) => {
+      expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createTestQueueEnv() })).status).toBe(423);
+      const lockedAnswer = await readOffset(company.as, path, { env: createTestQueueEnv() });
+      expect([parseOffset(lockedAnswer), lockedAnswer.headers.get('content-location')]).toEqual([10, null]);
+    });
+    const answer = await readOffset(company.as, path, { env: createTestQueueEnv() });
+    expect(answer.headers.get('content-location')).toContain(parseUploadId(path));
+  });
+
+  it('gets its job while another load writes to its table', async () => {
+    await lockTableDuring('FOR NO KEY UPDATE', async (path, tableId) => {
+      const answer = await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createTestQueueEnv() });
+      expect([answer.status, answer.headers.get('content-location')]).toEqual([204, expect.any(String)]);
+      await uploadFiles(company, [makeFile('a.csv', 'codigo\n1\n')], { into: tableId, env: createTestQueueEnv() });
+    });
+  });
+
+  /** Begins an upload of ten bytes into a new table, and uses it while another transaction holds a lock on the table. */
+  async function lockTableDuring(lock: string, useUpload: (path: string, tableId: string) => Promise<void>) {
+    const tableId = await createTable(company.as, `busy_${lock.length}`, [makeColumn('codigo', 'integer')]);
     const path = await beginUpload(company.as, 10, { metadata: { table_id: tableId } });
     await queryDatabase(company, (database) =>
       database.runInTransaction(async (tx) => {
-        await tx.execute(`SELECT FROM console.managed_tables WHERE id = '${tableId}' FOR UPDATE`);
-        expect((await sendPart(company.as, path, 0, makeCsvBytes(10), { env: createTestQueueEnv() })).status).toBe(423);
+        await tx.execute(`SELECT FROM console.managed_tables WHERE id = '${tableId}' ${lock}`);
+        await useUpload(path, tableId);
       }),
     );
-    expect(
-      (await readOffset(company.as, path, { env: createTestQueueEnv() })).headers.get('content-location'),
-    ).toContain(parseUploadId(path));
-  });
+    return { path };
+  }
 });
 
 describe('an expired resumable upload', () => {

@@ -10,6 +10,7 @@ import {
   makeCsvTable as csvTable,
   deliverAllMessages,
   listStoredFiles,
+  queryDatabase,
   readJob,
   readRows,
   runSweep,
@@ -494,6 +495,20 @@ describe('a resumable upload', () => {
     }
     const other = await callApi('OPTIONS', '/v1/managed-tables', {});
     expect(other.headers.get('tus-version')).toBeNull();
+  });
+
+  it('expires no later when a request adds no byte to it', async () => {
+    const path = await beginUpload(company.as, 10);
+    await sendPart(company.as, path, 0, makeCsvBytes(4));
+    await queryDatabase(company, (database) =>
+      database.execute(
+        `UPDATE console.resumable_uploads SET updated_at = now() - interval '1 h' WHERE id = '${parseUploadId(path)}'`,
+      ),
+    );
+    const readExpiry = ({ headers }: { headers: Headers }) => headers.get('upload-expires');
+    const expiry = readExpiry(await readOffset(company.as, path));
+    expect(readExpiry(await sendPart(company.as, path, 4, makeCsvBytes(0)))).toBe(expiry);
+    expect(readExpiry(await readOffset(company.as, path))).toBe(expiry);
   });
 
   it('is deleted, with its bytes, after 24 hours without a new byte', async () => {

@@ -63,8 +63,8 @@ export async function readTableAfter(tx: TenantTx, companyId: string, id: string
 
 /**
  * The kind of a lock on a table, the strongest first: `shape` to change the table's name or columns or to delete the
- * table; `rows` to load into the table, to undo a load, to empty the table, or to change its upload jobs; `row` to
- * write single rows, which conflicts with `shape` only.
+ * table; `rows` to load into the table, to undo a load, or to empty the table; `row` to write single rows or to add an
+ * upload job, which conflicts with `shape` only.
  */
 export type TableLock = 'shape' | 'rows' | 'row';
 

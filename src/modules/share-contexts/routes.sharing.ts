@@ -243,7 +243,7 @@ export const shareContextEndpoints = [
       description: 'A user or group of the company, or the email address of an outsider.',
       body: newMemberInput,
       exactNumbers: 'text',
-      attachedIdField: 'id',
+      attachedIdField: 'subject',
       checkPath: (ctx, { id = '' }) => requireContextToAddMember(ctx, id),
       returns: created(memberView),
       fails: [shareContextNotFound, userNotFound, groupNotFound, memberExists, concurrentChange],

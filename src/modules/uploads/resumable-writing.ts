@@ -207,9 +207,10 @@ export class UploadWriter {
   }
 
   async #stop(): Promise<void> {
-    const at = this.#ctx.now();
+    const now = this.#ctx.now();
     // So that a sweep makes the job, should this request not come to it.
-    if (this.#reachedProgress.received === this.#upload.length) await scheduleSweep(this.#ctx, at + RESUME_AFTER_MS);
+    if (this.#reachedProgress.received === this.#upload.length) await scheduleSweep(this.#ctx, now + RESUME_AFTER_MS);
+    const at = this.#reachedProgress.received > this.#upload.received ? now : this.#upload.updatedAt;
     const finalProgress = { ...this.#reachedProgress, writer: this.#writer, at: formatIsoTimestamp(at) };
     if (!(await uploads.endClaim(this.#database, this.#upload, finalProgress))) await this.#giveUp();
     this.#savedAt = at;

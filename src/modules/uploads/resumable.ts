@@ -162,11 +162,17 @@ export async function findUploadArn(ctx: PrincipalContext, id: string): Promise<
   return makeResourceArn('managed-tables:upload', ctx.actor.companyId, upload?.userTableId ?? '*');
 }
 
-/** Returns an upload with its progress. If all its bytes have been received but it has no job, creates the job first. */
+/**
+ * Returns an upload with its progress. If all its bytes have been received but it has no job, creates the job first; where its
+ * table is busy, the job comes later.
+ */
 export async function getUpload(ctx: PrincipalContext, id: string): Promise<uploads.ResumableUpload> {
   const upload = await readUpload(ctx, id);
   if (upload.isFinished || upload.received < upload.length) return upload;
-  return finishUpload(ctx, await requireDatabase(ctx), upload);
+  return finishUpload(ctx, await requireDatabase(ctx), upload).catch((error) => {
+    if (uploadLocked.matches(error)) return upload;
+    throw error;
+  });
 }
 
 async function readUpload(ctx: PrincipalContext, id: string): Promise<uploads.ResumableUpload> {
@@ -261,7 +267,7 @@ async function hasTableKeyColumns(
   { mode, key }: Pick<uploads.ResumableUpload, 'mode' | 'key'>,
 ): Promise<boolean> {
   try {
-    const { columns } = await lockTable(tx, ctx, tableId);
+    const { columns } = await lockTable(tx, ctx, tableId, 'row');
     chooseKey(mode, key ?? [], columns);
     return true;
   } catch (error) {

@@ -152,7 +152,7 @@ async function insertJob(
     return runWithinFileQuota(ctx, database, bytes, (tx) => store.insertJob(tx, newJob));
   }
   await runTableTransaction(database, async (tx) => {
-    const { columns } = await lockTable(tx, ctx, tableId);
+    const { columns } = await lockTable(tx, ctx, tableId, 'row');
     await store.insertJob(tx, { ...job, mode, evolve, key: chooseKey(mode, keys, columns), userTableId: tableId });
     await requireFileQuota(ctx, tx, bytes);
   });
@@ -259,11 +259,17 @@ function requirePermittedJob(ctx: PrincipalContext, action: TableAction, job: Up
 
 type TableAction = 'managed-tables:list' | 'managed-tables:upload';
 
+/** Returns an upload job. @throws forbidden unless the caller may load its rows */
+export async function requireConfirmableJob(ctx: PrincipalContext, id: string): Promise<UploadJob> {
+  const job = await requireJob(ctx, 'managed-tables:upload', id);
+  requireMayChangeTable(ctx, job.mode, job.userTableId, job.evolve);
+  return job;
+}
+
 /** Confirms the inferred schema with changes, and queues the load. Of concurrent confirmations of a job only one succeeds. */
 export async function confirmUpload(ctx: PrincipalContext, id: string, confirmation: Confirmation): Promise<void> {
   const database = await requireJobsDatabase(ctx);
-  const job = await requireJob(ctx, 'managed-tables:upload', id);
-  requireMayChangeTable(ctx, job.mode, job.userTableId, job.evolve);
+  const job = await requireConfirmableJob(ctx, id);
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
   const schema = { ...(await findConfirmedTable(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
   if (schema.time_zone !== null && !(await isTimeZoneKnown(database, schema.time_zone))) {
