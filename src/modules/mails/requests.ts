@@ -125,14 +125,22 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   };
 }
 
-/** Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. */
-export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
+/**
+ * Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. @param
+ * options.afterChange whether nothing is stored unless the previous statement of the batch changed a row
+ */
+export function prepareMails<Kind extends MailKind>(
+  ctx: Context,
+  requests: MailRequest<Kind>[],
+  send: SendMail<Kind>,
+  { afterChange = false }: { afterChange?: boolean } = {},
+) {
   const records = requests.map((request) => toRecord(ctx, request));
   const sendAllMails = async () => {
     for (const record of records) await sendClaimedRequest(ctx, record, send as SendMail);
   };
   return {
-    statements: records.map((record) => insertRequest(ctx.db, record)),
+    statements: records.map((record) => (afterChange ? insertRequestAfterChange : insertRequest)(ctx.db, record)),
     send: () => ctx.defer(sendAllMails()),
   };
 }
