@@ -26,7 +26,7 @@ export async function findUses(
   if (tokenSeconds !== undefined) return findTokenUses(key, tokenSeconds, successor, now);
   return key === 'encryption'
     ? findEncryptionUses(version, successor, database, now)
-    : findDerivationUses(version, database, now);
+    : findDerivationUses(version, successor, database, now);
 }
 
 /** Finds uses by tokens, which are not stored: the last ones were made when the successor came into use. */
@@ -43,19 +43,33 @@ function findTokenUses(key: KeyName, seconds: number, successor: number | undefi
   ];
 }
 
-async function findDerivationUses(version: number, database: Database, now: number): Promise<KeyUse[]> {
+/** Seconds for which answers under idempotency keys are kept, the longest of what is not looked up; and a quarter of an hour more. */
+const SHORT_LIVED_SECONDS = DAY_SECONDS + 15 * 60;
+
+/** Finds uses that end soon, and cannot be counted: the last ones were made when the successor came into use. */
+function findShortLivedUses(description: string, successor: number | undefined, now: number): KeyUse[] {
+  const expiresAt = ((successor ?? Number.POSITIVE_INFINITY) + SHORT_LIVED_SECONDS) * 1000;
+  return expiresAt > now ? [{ description, advice: 'wait until a day has passed since the key was rotated' }] : [];
+}
+
+async function findDerivationUses(
+  version: number,
+  successor: number | undefined,
+  database: Database,
+  now: number,
+): Promise<KeyUse[]> {
+  const uses = findShortLivedUses('answers kept under idempotency keys', successor, now);
   const [row] = await database.query<{ keys: number; last: number | null }>(
     `SELECT count(*) AS keys, max(expires_at) AS last FROM api_keys
      WHERE derivation_version = ${version} AND is_active AND expires_at > ${now}`,
   );
-  if (!row?.keys) return [];
+  if (!row?.keys) return uses;
   const keysText = `${row.keys} API key${row.keys === 1 ? '' : 's'}, the last until ${formatDay(row.last ?? now)}`;
-  return [
-    {
-      description: keysText,
-      advice: 'have their companies issue new keys and revoke these, or wait until they have expired',
-    },
-  ];
+  uses.unshift({
+    description: keysText,
+    advice: 'have their companies issue new keys and revoke these, or wait until they have expired',
+  });
+  return uses;
 }
 
 /**
@@ -76,9 +90,6 @@ const ENCRYPTED_COLUMNS = [
   },
 ];
 
-/** Seconds for which mailed codes, and sign-ins at identity providers, are valid. */
-const SHORT_LIVED_SECONDS = 15 * 60;
-
 async function findEncryptionUses(
   version: number,
   successor: number | undefined,
@@ -97,10 +108,8 @@ async function findEncryptionUses(
   }
   const codesAdvice = 'they are kept as digests: they end when their people make new ones, or with this version';
   await addRows('backup_codes', `key_version = ${version}`, 'backup codes', codesAdvice);
-  const shortLivedUntil = ((successor ?? Number.POSITIVE_INFINITY) + SHORT_LIVED_SECONDS) * 1000;
-  if (shortLivedUntil > now)
-    uses.push({ description: 'codes and sign-ins of the last minutes', advice: 'wait a quarter of an hour' });
-  return uses;
+  const shortLivedUses = 'codes, sign-ins, uploads from addresses, and answers kept under idempotency keys';
+  return [...uses, ...findShortLivedUses(shortLivedUses, successor, now)];
 }
 
 const formatDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);

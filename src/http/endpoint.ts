@@ -7,6 +7,7 @@ import type {
   ServiceAccountActor,
   ViewerActor,
 } from '../access/actors.ts';
+import type { Config } from '../config.ts';
 import type { Context, PrincipalContext } from '../context.ts';
 import type { FailureType } from '../kernel/failure.ts';
 import type { PreparedResponse } from '../kernel/files.ts';
@@ -193,6 +194,8 @@ export interface Contract {
   openQuery?: true;
   /** Schema of the JSON body. */
   body?: ZodType;
+  /** Refuses requests of some origins, before their sender is known and their body is read. @throws the failure */
+  checkOrigin?: (config: Config, origin: string | undefined) => void;
   /** Wraps reading the JSON body, for routes where an invalid body counts as an attempt, or has a failure of its own. */
   wrapBodyRead?: (ctx: Context, readBody: () => Promise<unknown>) => Promise<void>;
   /**

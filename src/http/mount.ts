@@ -125,7 +125,8 @@ function listMiddlewares(
       wrapForJson(receiveBody(bodyContract, readJson(bodyContract, makeRecordComparison(bodyContract, endpoints)))),
     );
   const checkedReaders = contract.checkPath ? readers.map((reader) => wrapInPathCheck(contract, reader)) : readers;
-  return [recordRoute(contract), ...checksAndBodyLimits, ...checkedReaders];
+  const originChecks = contract.checkOrigin ? [checkOrigin(contract.checkOrigin)] : [];
+  return [recordRoute(contract), ...originChecks, ...checksAndBodyLimits, ...checkedReaders];
 }
 
 /** Wraps a middleware that reads and may refuse a part of the request. */
@@ -137,16 +138,21 @@ const wrapInPathCheck =
     await next();
   };
 
-/** Limits a body that is read before its sender is known; a refused one counts against the sender's address. */
-const limitSignedBody =
-  (limit: number): MiddlewareHandler<HttpEnv> =>
+/** Checks a request before its sender is known; a refused one counts against the sender's address. */
+const checkEarly =
+  (check: (c: HonoContext<HttpEnv>) => Promise<void>): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
-    await requireBoundedBody(c.req, limit).catch(async (error) => {
+    await check(c).catch(async (error) => {
       await countAddress(openContext(readOrigin(c), { kind: 'anonymous' }).context, c.get('facts'));
       throw error;
     });
     await next();
   };
+
+const limitSignedBody = (limit: number) => checkEarly((c) => requireBoundedBody(c.req, limit));
+
+const checkOrigin = (check: NonNullable<Contract['checkOrigin']>) =>
+  checkEarly(async (c) => check(readConfig(c.env), c.req.header('origin')));
 
 /** Schema of the body of a route that has none, for the case that JSON is sent. */
 const EMPTY_BODY_SCHEMA = z.object({});

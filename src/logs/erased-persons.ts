@@ -8,6 +8,8 @@ import { type Person, redactValue } from './redaction.ts';
 /** The longest time for which a queue keeps a message. */
 const QUEUE_RETENTION_MS = 14 * DAY_MS;
 const SECRET_KEY = 'forgotten_secret';
+/** The length of a pseudonym: it has the form of an id, so that it can replace one anywhere. */
+const PSEUDONYM_LENGTH = 24;
 
 /** Matches texts that may identify a person: ids and addresses. */
 const PERSON_ID_PATTERN = /[0-9a-f]{24}|[^\s"\\/,;:=&?<>()[\]]+@[^\s"\\/,;:=&?<>()[\]]*\w/g;
@@ -19,12 +21,22 @@ export function createErasedPersonsTable(sql: SqlStorage): void {
   );
 }
 
-/** Stores that a person was erased. @param now milliseconds */
-export function recordErasedPerson({ sql, kv }: DurableObjectStorage, person: Person, now: number): void {
+/** Returns the secret of the log's digests, which stays the same when keys of the platform are replaced. */
+function openSecret({ kv }: DurableObjectStorage): string {
   const secret = kv.get<string>(SECRET_KEY) ?? newSecretToken();
   kv.put(SECRET_KEY, secret);
+  return secret;
+}
+
+/** Makes the pseudonym of an email address, always the same. */
+export const makePseudonym = (storage: DurableObjectStorage, email: string): string =>
+  computeDigest(openSecret(storage), `pseudonym\n${email}`).slice(0, PSEUDONYM_LENGTH);
+
+/** Stores that a person was erased. @param now milliseconds */
+export function recordErasedPerson(storage: DurableObjectStorage, person: Person, now: number): void {
+  const secret = openSecret(storage);
   for (const identifier of [...person.ids, person.email, ...person.ips])
-    sql.exec(
+    storage.sql.exec(
       'INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?)',
       computeDigest(secret, identifier),
       person.pseudonym,

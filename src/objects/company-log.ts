@@ -1,10 +1,12 @@
 import { DurableObject } from 'cloudflare:workers';
 import { clock, DAY_MS, MINUTE_MS } from '../kernel/clock.ts';
+import { newId } from '../kernel/ids.ts';
 import { readAnalytics, readViewers, type SeenViewer, type StoredAnalytics } from '../logs/analytics.ts';
 import { addUsage, createUsedDaysTable, findNewUsageRecords, readUsedDays, type UsedDay } from '../logs/daily-usage.ts';
 import { clearCachedTables, takeOverFormerTables } from '../logs/day-tables.ts';
 import {
   createErasedPersonsTable,
+  makePseudonym,
   purgeErasedPersons,
   recordErasedPerson,
   redactErasedPersons,
@@ -131,6 +133,11 @@ export class CompanyLog extends DurableObject<LogBindings> {
     clearCachedTables(this.#sql);
     storage.kv.put(ERASED_KEY, true);
     return records;
+  }
+
+  /** Makes the pseudonym of an email address; of an erased company nothing is left that has another one. */
+  makePseudonym(email: string): string {
+    return this.#isErased ? newId(clock.now()) : makePseudonym(this.ctx.storage, email);
   }
 
   /**

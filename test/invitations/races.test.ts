@@ -4,13 +4,17 @@ import { createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { inviteUser } from '../support/invite.ts';
 import { readLink, readNewestMail } from '../support/mail.ts';
-import { selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, selectRow, sendDuringRace } from '../support/race.ts';
 import { createSignedCaller, expectSuccess } from '../support/signed.ts';
 
 const INVALID_TOKEN_ERROR = [400, 'INVALID_INVITATION_TOKEN'];
 
 let emailCount = 0;
 const company = await createOwnedCompany();
+const group = await selectRow<{ id: string }>(
+  "select id from groups where company_id = ? and slug = 'viewers'",
+  company.id,
+);
 
 const readInvitationToken = (email: string) => readLink(readNewestMail(email)).searchParams.get('token') as string;
 const acceptInvitation = (token: string, password = 'chosen-by-the-invited', env?: Record<string, string>) =>
@@ -28,6 +32,19 @@ const acceptDuringRace = (token: string, runConcurrently: () => Promise<unknown>
   sendDuringRace(/^delete from "invitations"/, runConcurrently, (env) =>
     acceptInvitation(token, 'chosen-too-late-by-far', env),
   );
+
+/** Invites a user into a group, and runs a concurrent request just before that is written. */
+const inviteDuringRace = (email: string, runConcurrently: () => Promise<unknown>) =>
+  sendDuringRace(/^update "users" set "teams"/, runConcurrently, (env) =>
+    company.as.post('/v1/users/invite', {
+      json: { email, team_ids: ['0'.repeat(24)], group_ids: [group?.id] },
+      env,
+    }),
+  );
+const countRowsOfUser = async (id: string) => ({
+  invitations: await countRows('invitations where user_id = ?', id),
+  memberships: await countRows('group_bindings where principal_id = ?', id),
+});
 
 describe('an invitation', () => {
   it('is accepted once by two requests at the same time', async () => {
@@ -79,15 +96,24 @@ describe('an invitation', () => {
     expect(await selectUserState(id)).toMatchObject({ is_active: 0 });
   });
 
-  it('keeps the teams of a user who accepts an earlier invitation meanwhile', async () => {
+  it('changes, joins and mails nothing for a user who accepts an earlier invitation meanwhile', async () => {
     const { id, email, token } = await inviteNewUser(['first']);
-    const answer = await sendDuringRace(
-      /^update "users" set "teams"/,
-      () => expectSuccess(acceptInvitation(token)),
-      (env) => company.as.post('/v1/users/invite', { json: { email, team_ids: ['0'.repeat(24)] }, env }),
+    const answer = await inviteDuringRace(email, () => expectSuccess(acceptInvitation(token)));
+    expect(readStatusAndCode(answer)).toEqual([400, 'USER_EMAIL_DUPLICATE']);
+    expect(await selectUserState(id)).toMatchObject({ is_active: 1, teams: '["first"]' });
+    expect(await countRowsOfUser(id)).toEqual({ invitations: 0, memberships: 0 });
+    expect(await countRows('mail_requests where email = ?', email)).toBe(1);
+  });
+
+  it('is one to a new user when the invited one is deleted meanwhile', async () => {
+    const { id, email } = await inviteNewUser();
+    const answer = await inviteDuringRace(email, () =>
+      expectSuccess(createSignedCaller(company.apiKey).delete(`/users/${id}`)),
     );
     expect(answer.status).toBe(201);
-    expect(await selectUserState(id)).toMatchObject({ is_active: 1, teams: '["first"]' });
+    expect(answer.body._id).not.toBe(id);
+    expect(await countRowsOfUser(answer.body._id)).toEqual({ invitations: 1, memberships: 1 });
+    expect(await countRows('mail_requests where email = ?', email)).toBe(2);
   });
 
   it('leaves the links of earlier invitations working if it is not mailed', async () => {

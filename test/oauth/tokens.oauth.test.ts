@@ -154,6 +154,18 @@ describe('an authorization code', () => {
     expect((await exchangeCode(client, code)).body.error).toBe('invalid_grant');
   });
 
+  it.each([
+    ['no grant type', [], 'invalid_request'],
+    ['an unknown grant type', [['grant_type', 'code']], 'unsupported_grant_type'],
+  ] as [string, [string, string][], string][])('ends after an exchange with %s', async (_what, fields, error) => {
+    const client = await registerClient();
+    const code = await obtainCode(client);
+    const form = makeExchangeForm(client, code).filter(([name]) => name !== 'grant_type');
+    const failedExchange = await postForm('/oauth/token', [...form, ...fields]);
+    expect([failedExchange.status, failedExchange.body.error]).toEqual([400, error]);
+    expect((await exchangeCode(client, code)).body.error).toBe('invalid_grant');
+  });
+
   it('is not used up by a request with two codes', async () => {
     const client = await registerClient();
     const code = await obtainCode(client);

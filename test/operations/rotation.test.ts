@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { PROJECT } from '../../operations/environments.ts';
-import { KEY_NAMES, KEY_VARIABLES, makeKey, makeKeyVersion } from '../../operations/keys.ts';
+import { KEY_NAMES, KEY_VARIABLES, type KeyName, makeKey, makeKeyVersion } from '../../operations/keys.ts';
 import { findUses } from '../../operations/rotation/key-uses.ts';
 import { gatherVersions } from '../../src/platform/key-versions.ts';
 import { callCommand, runCommand } from './command.ts';
@@ -77,6 +77,13 @@ function readLongestRefresh(): number {
   return Math.max(...lifetimes.map(([, value]) => Number(/^(\d+) \* DAY_MS$/.exec(value ?? '')?.[1])));
 }
 
+/** Makes a function that finds the uses of a key's first version some time after the rotation, where nothing is stored. */
+function findUsesAtEmptyDatabase(key: KeyName) {
+  const now = Date.now();
+  const emptyDatabase = { query: async () => [], close: async () => undefined };
+  return (ms: number) => findUses(key, 1, makeKeyVersion(now), emptyDatabase, now + ms);
+}
+
 describe('the removal of an old version of a key', () => {
   it('is refused while API keys are derived from it, and names their number and latest expiry', async () => {
     const until = Date.now() + 30 * DAY_MS;
@@ -97,9 +104,21 @@ describe('the removal of an old version of a key', () => {
     expect(keyListing.output).toContain('1  needed by 1 API key');
 
     runStatements('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
-    expect((await runRotation('remove', 'key-derivation', '1')).code).toBe(0);
+    expect((await runRotation('remove', 'key-derivation', '1')).output).not.toContain('API key');
+    expect((await runRotation('remove', 'key-derivation', '1', '--force')).code).toBe(0);
     expect(await readSecrets()).not.toHaveProperty('KEY_DERIVATION_SECRETS');
   });
+
+  it.each(['key-derivation', 'encryption'] as const)(
+    'of %s is refused for the day that answers are kept under idempotency keys',
+    async (key) => {
+      const findUsesAfter = findUsesAtEmptyDatabase(key);
+      expect(await findUsesAfter(DAY_MS)).toEqual([
+        expect.objectContaining({ description: expect.stringContaining('answers kept under idempotency keys') }),
+      ]);
+      expect(await findUsesAfter(DAY_MS + 16 * 60_000)).toEqual([]);
+    },
+  );
 
   it('is refused while anything is encrypted under it', async () => {
     runStatements(
@@ -122,7 +141,7 @@ describe('the removal of an old version of a key', () => {
       '1 signing keys',
       '1 signing secrets of webhooks',
       '1 backup codes',
-      'the last minutes',
+      'uploads from addresses',
     ]) {
       expect(output).toContain(encryptedUse);
     }
@@ -139,9 +158,7 @@ describe('the removal of an old version of a key', () => {
     expect((await runRotation('remove', key, '1')).output).toMatch(
       /still needed by\n {2}perhaps .* until \d{4}-\d\d-\d\d/,
     );
-    const now = Date.now();
-    const emptyDatabase = { query: async () => [], close: async () => undefined };
-    const findUsesAfter = (ms: number) => findUses(key, 1, makeKeyVersion(now), emptyDatabase, now + ms);
+    const findUsesAfter = findUsesAtEmptyDatabase(key);
     expect(await findUsesAfter(days * DAY_MS)).toHaveLength(1);
     expect(await findUsesAfter(days * DAY_MS + 61_000)).toEqual([]);
   });

@@ -343,7 +343,8 @@ describe('the erasure of a person', () => {
     await expectSuccess(company.as.post(`/v1/users/${id}/deactivate`));
     const failingBinding = {
       ...env.COMPANY_LOG,
-      getByName: () => ({
+      getByName: (name: string) => ({
+        makePseudonym: (address: string) => env.COMPANY_LOG.getByName(name).makePseudonym(address),
         redact: () => Promise.reject(new Error('the log is away')),
         appendAll: async () => undefined,
       }),
@@ -496,6 +497,20 @@ describe('the erasure of a person', () => {
 });
 
 describe('the pseudonym of an erased person', () => {
+  it('is the same in a later erasure, under a newer encryption key', async () => {
+    const company = await createOwnedCompany();
+    const newerKeys = JSON.stringify({ ...JSON.parse(env.ENCRYPTION_KEYS), 2000000000: 'x'.repeat(43) });
+    const descriptions = [];
+    for (const [slug, keys] of Object.entries({ first: env.ENCRYPTION_KEYS, second: newerKeys })) {
+      const json = { name: slug, slug, description: 'Ask ana@x.test.' };
+      const { _id: id } = await expectSuccess(company.as.post('/v1/groups', { json }));
+      await expectSuccess(company.as.delete(makePath('Ana@x.test'), { env: { ENCRYPTION_KEYS: keys } }));
+      descriptions.push((await expectSuccess(company.as.get(`/v1/groups/${id}`))).description);
+    }
+    expect(descriptions[0]).toMatch(/^Ask [0-9a-f]{24}\.$/);
+    expect(descriptions[1]).toBe(descriptions[0]);
+  });
+
   const person: Person = { ids: ['a'.repeat(24)], email: 'ana@x.test', pseudonym: 'p', ips: ['192.0.2.9'] };
 
   it('replaces their e-mail address only where the address stands as a whole word, in upper or lower case', () => {

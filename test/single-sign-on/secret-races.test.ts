@@ -3,22 +3,23 @@ import { replaceEncryptedConnections } from '../../src/modules/managed-database/
 import { replaceClientSecret } from '../../src/modules/single-sign-on/store.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { runInContext } from '../support/context.ts';
-import { selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, selectRow, sendDuringRace, sendTwice } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 
 const company = await createOwnedCompany();
 
+const SSO_CONFIG_PATH = '/v1/auth/sso/config';
+const json = {
+  type: 'oidc',
+  issuer: 'https://issuer.example.com',
+  client_id: 'console',
+  jit_provisioning: false,
+  redirect_uris: ['https://console.test/sso'],
+};
+const putSecret = (client_secret: string) =>
+  expectSuccess(company.as.put(SSO_CONFIG_PATH, { json: { ...json, client_secret } }));
+
 describe('a client secret', () => {
-  const SSO_CONFIG_PATH = '/v1/auth/sso/config';
-  const json = {
-    type: 'oidc',
-    issuer: 'https://issuer.example.com',
-    client_id: 'console',
-    jit_provisioning: false,
-    redirect_uris: ['https://console.test/sso'],
-  };
-  const putSecret = (client_secret: string) =>
-    expectSuccess(company.as.put(SSO_CONFIG_PATH, { json: { ...json, client_secret } }));
   const readStoredSecret = async (): Promise<string> =>
     (
       await selectRow<{ client_secret: string }>(
@@ -47,6 +48,28 @@ describe('a client secret', () => {
     const concurrentSecret = await readStoredSecret();
     await runInContext({ kind: 'anonymous' }, (ctx) => replaceClientSecret(ctx.db, storedRow, 'encrypted anew'));
     expect(await readStoredSecret()).toBe(concurrentSecret);
+  });
+});
+
+describe('the administrators', () => {
+  const countNotices = (event: string) =>
+    countRows(`mail_requests where company_id = ? and notice ->> 'event' = '${event}'`, company.id);
+
+  it('are told of each configuration that was stored, and of no try that was not', async () => {
+    await putSecret('the first secret');
+    const noticesBefore = await countNotices('sso_changed');
+    const answer = await sendDuringRace(
+      /^insert into "sso_configurations"/,
+      () => putSecret('the secret of the rival'),
+      (env) => company.as.put(SSO_CONFIG_PATH, { json, env }),
+    );
+    expect([answer.status, (await countNotices('sso_changed')) - noticesBefore]).toEqual([200, 2]);
+  });
+
+  it('are told once of a configuration that two requests remove', async () => {
+    await putSecret('the first secret');
+    await sendTwice(/^delete from "sso_configurations"/, (env) => company.as.delete(SSO_CONFIG_PATH, { env }));
+    expect(await countNotices('sso_removed')).toBe(1);
   });
 });
 

@@ -7,6 +7,7 @@ declare global {
       CONTROL_DB_MIGRATIONS: D1Migration[];
       PLATFORM_ADMIN_TOKEN: string;
       JWT_PRIVATE_KEYS: string;
+      ENCRYPTION_KEYS: string;
     }
   }
 }

@@ -18,10 +18,10 @@ export const foreignOrigin = defineFailure('mcp.foreign_origin', 'forbidden', {
 });
 
 /** Refuses pages of other origins. The request's Host header does not count, since anybody's page can be served under it. */
-function requireOwnOrigin({ ALLOWED_ORIGINS, PUBLIC_URL }: Config, origin: string | null): void {
+function requireOwnOrigin({ ALLOWED_ORIGINS, PUBLIC_URL }: Config, origin: string | undefined): void {
   const ownOrigins = PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).origin];
   if (
-    origin !== null &&
+    origin !== undefined &&
     ![...ownOrigins, ...ALLOWED_ORIGINS].some((allowedOrigin) => allowedOrigin === '*' || allowedOrigin === origin)
   )
     throw foreignOrigin();
@@ -122,6 +122,7 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, listSurfac
         summary: 'Send a Model Context Protocol message',
         safe: true,
         description: `Streamable HTTP without sessions, protocol ${PROTOCOL_VERSIONS.join(' or ')}. Tools only read; each needs the permission of the route that it calls.`,
+        checkOrigin: requireOwnOrigin,
         body: message,
         exactNumbers: true,
         // A subscription is acknowledged and ended at once, as events of a stream.
@@ -131,7 +132,6 @@ export function makeMcpEndpoints({ tools, instructions }: AgentTools, listSurfac
         fails: [foreignOrigin],
       },
       async ({ ctx, body, request, perform }) => {
-        requireOwnOrigin(ctx.config, request.headers.get('origin'));
         if (Array.isArray(body))
           return makeRefusal(INVALID_REQUEST_CODE, 'Send one message per request: batches are not accepted.');
         // Loaded by the first call: every other request does without the SDK.

@@ -5,7 +5,7 @@ import { isNotDenied } from '../../db/denials.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
-import { makeIdListSql } from '../../db/statements.ts';
+import { type Condition, makeIdListSql } from '../../db/statements.ts';
 import type { Denials } from '../../permissions/denials.ts';
 
 /** Selects the ids of the given groups and of the groups of a user, for `in`. */
@@ -22,6 +22,7 @@ export const insertMemberships = (
   db: ControlDb,
   { companyId, now }: { companyId: string; now: number },
   memberships: [id: string, groupId: string, userId: string][],
+  condition: Condition = sql`true`,
 ) =>
   db
     .insert(groupBindings)
@@ -31,7 +32,7 @@ export const insertMemberships = (
         cross join ${groups} on ${groups.id} = joining.value ->> 1 and ${groups.companyId} = ${companyId} and ${groups.deletedAt} is null
         cross join ${users} on ${users.id} = joining.value ->> 2 and ${users.companyId} = ${companyId} and ${users.deletedAt} is null
         cross join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
-        where true`,
+        where ${condition}`,
     )
     .onConflictDoNothing();
 

@@ -11,7 +11,7 @@ import { selectGrants, toAccessSources } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { readTogether, type Statement } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
-import { makeIdListSql } from '../../db/statements.ts';
+import { type Condition, makeIdListSql } from '../../db/statements.ts';
 import {
   listVisibleGroups,
   selectGroupsOfUser,
@@ -64,8 +64,14 @@ export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids:
     isExpectedResult: (resultIds) => !resultIds.some((id) => ids.includes(id)),
   }));
 
-/** Checks that the caller may add users to these groups. @returns a function that makes the statement adding a user */
-export async function prepareGroupJoin(ctx: PrincipalContext, ids: string[]): Promise<(userId: string) => Statement> {
+/**
+ * Checks that the caller may add users to these groups. @returns a function that makes the statement adding a user while a condition
+ * holds
+ */
+export async function prepareGroupJoin(
+  ctx: PrincipalContext,
+  ids: string[],
+): Promise<(userId: string, condition: Condition) => Statement> {
   const { companyId } = ctx.actor;
   if (ids.length > 0) {
     const grantRows = await readTogether(ctx.db, selectGrants(ctx.db, companyId, makeIdListSql(ids)));
@@ -73,7 +79,7 @@ export async function prepareGroupJoin(ctx: PrincipalContext, ids: string[]): Pr
     requireKnownGroups(ctx, sources, ids);
     requireMayGrant(ctx.actor, sources);
   }
-  return (userId) => makeJoinStatement(ctx, [userId], ids);
+  return (userId, condition) => makeJoinStatement(ctx, [userId], ids, condition);
 }
 
 function changeUserGroups(
@@ -113,12 +119,18 @@ function changeUserGroups(
   });
 }
 
-/** Makes the statement that adds all these users to all these groups. */
-export const makeJoinStatement = (ctx: PrincipalContext, userIds: string[], groupIds: string[]) =>
+/** Makes the statement that adds all these users to all these groups, while `condition` holds. */
+export const makeJoinStatement = (
+  ctx: PrincipalContext,
+  userIds: string[],
+  groupIds: string[],
+  condition?: Condition,
+) =>
   insertMemberships(
     ctx.db,
     { companyId: ctx.actor.companyId, now: ctx.now() },
     userIds.flatMap((userId) => groupIds.map((groupId): [string, string, string] => [ctx.newId(), groupId, userId])),
+    condition,
   );
 
 /** Tells whether a group is hidden from the caller, so that it counts as absent. */

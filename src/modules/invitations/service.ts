@@ -1,6 +1,7 @@
 import { commitAccess, makeAffectedPrincipals } from '../../access/commit-access.ts';
 import { requireActiveCompany } from '../../access/suspension.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
+import { countChangedRows } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
@@ -30,6 +31,7 @@ import {
 import { invalidInvitation } from './failures.ts';
 import {
   deleteExpiredInvitations,
+  isStillInvited,
   prepareAcceptance,
   replaceInvitation,
   selectInvitationForMail,
@@ -60,10 +62,11 @@ export async function inviteUser(
     const user = knownUser
       ? { ...knownUser, teams: teams ?? knownUser.teams, updatedAt: now }
       : (newUser?.record as User);
-    const mail = prepareInvitationMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation);
+    const mayInvite = isStillInvited(companyId, user.id);
+    const mail = prepareInvitationMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation, mayInvite);
     const invitation = { userId: user.id, companyId, digest: null, inviter: ctx.actor.name, expiresAt };
     try {
-      const { memberships } = await commitAccess(
+      const { user: storedUser, memberships } = await commitAccess(
         ctx,
         makeAffectedPrincipals(companyId, user.id),
         {
@@ -71,11 +74,13 @@ export async function inviteUser(
           mail: mail.statement,
           // Without a new mail the link of the one before goes on working.
           invitation: replaceInvitation(ctx.db, invitation, mail.isStored),
-          joined: makeJoinStatement(user.id),
+          joined: makeJoinStatement(user.id, mayInvite),
           memberships: selectGroupsOfUser(ctx.db, companyId, user.id),
         },
         { 'users.email': emailTaken },
       );
+      // The user has accepted or was deleted meanwhile: nothing was written.
+      if (countChangedRows(storedUser) === 0) return undefined;
       mail.send();
       return { user, expiresAt, groupIds: listVisibleGroups(ctx, memberships) };
     } catch (error) {

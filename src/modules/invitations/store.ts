@@ -2,28 +2,32 @@ import { and, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { invitations, users } from '../../db/schema/users.ts';
-import { HAS_CHANGED_ROWS, matchesId } from '../../db/statements.ts';
+import { existsSql, HAS_CHANGED_ROWS, insertWhen, matchesId, matchesUndeletedId } from '../../db/statements.ts';
 import { COMPANY_MAIL_COLUMNS } from '../companies/queries.ts';
 
 export type Invitation = typeof invitations.$inferSelect;
 type User = typeof users.$inferSelect;
 
-/** Stores a user's invitation in place of an earlier one, whose link stops working where `isMailed` holds. */
+/** Builds the condition that a user has neither accepted an invitation nor been deleted. */
+export const isStillInvited = (companyId: string, userId: string): SQL =>
+  existsSql(users, matchesUndeletedId(users, companyId, userId), isNull(users.activatedAt));
+
+/**
+ * Stores the invitation of a user who is still invited, in place of an earlier one, whose link stops working where `isMailed`
+ * holds.
+ */
 export const replaceInvitation = (db: ControlDb, record: Invitation, isMailed: SQL) =>
-  db
-    .insert(invitations)
-    .values(record)
-    .onConflictDoUpdate({
-      target: invitations.userId,
-      set: { ...record, digest: sql`case when ${isMailed} then ${record.digest} else ${invitations.digest} end` },
-    });
+  insertWhen(db, invitations, record, isStillInvited(record.companyId, record.userId)).onConflictDoUpdate({
+    target: invitations.userId,
+    set: { ...record, digest: sql`case when ${isMailed} then ${record.digest} else ${invitations.digest} end` },
+  });
 
 /** Sets the teams of a new invitation on a user who is still invited. */
 export const updateInvitedUser = (db: ControlDb, { companyId, id, teams, updatedAt }: User) =>
   db
     .update(users)
     .set({ teams, updatedAt })
-    .where(and(matchesId(users, companyId, id), isNull(users.activatedAt)));
+    .where(and(matchesUndeletedId(users, companyId, id), isNull(users.activatedAt)));
 
 /** Selects the data for the mail of an invitation, while the invitation is open. */
 export const selectInvitationForMail = (db: ControlDb, companyId: string, email: string, now: number) =>

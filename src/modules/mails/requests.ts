@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts';
 import { commit, countChangedRows } from '../../db/client.ts';
 import type { Notice } from '../../db/schema/mails.ts';
+import type { Condition } from '../../db/statements.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { log, logError } from '../../platform/log.ts';
 import { type Mail, MailRefusedError } from '../../platform/mail.ts';
@@ -92,12 +93,17 @@ const listLimits = (kind: LimitedMailKind, { requestedAt }: MailRequestRecord) =
 /**
  * Prepares the mail of an invitation: the statement that stores the request, and the function that sends the mail after the
  * commit. More than five requests a day for one address are silently not stored; `isStored` is the condition for other writes
- * of the same transaction.
+ * of the same transaction. @param condition without which nothing is stored
  */
-export function prepareInvitationMail(ctx: Context, request: MailRequest<'invitation'>, send: SendMail<'invitation'>) {
+export function prepareInvitationMail(
+  ctx: Context,
+  request: MailRequest<'invitation'>,
+  send: SendMail<'invitation'>,
+  condition: Condition,
+) {
   const record = toRecord(ctx, request);
   return {
-    statement: insertLimitedRequest(ctx.db, record, listLimits('invitation', record)),
+    statement: insertLimitedRequest(ctx.db, record, listLimits('invitation', record), condition),
     isStored: isRequestStored(record.id),
     send: () => ctx.defer(sendClaimedRequest(ctx, record, send as SendMail)),
   };
@@ -119,14 +125,22 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   };
 }
 
-/** Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. */
-export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
+/**
+ * Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. @param
+ * options.afterChange whether nothing is stored unless the previous statement of the batch changed a row
+ */
+export function prepareMails<Kind extends MailKind>(
+  ctx: Context,
+  requests: MailRequest<Kind>[],
+  send: SendMail<Kind>,
+  { afterChange = false }: { afterChange?: boolean } = {},
+) {
   const records = requests.map((request) => toRecord(ctx, request));
   const sendAllMails = async () => {
     for (const record of records) await sendClaimedRequest(ctx, record, send as SendMail);
   };
   return {
-    statements: records.map((record) => insertRequest(ctx.db, record)),
+    statements: records.map((record) => (afterChange ? insertRequestAfterChange : insertRequest)(ctx.db, record)),
     send: () => ctx.defer(sendAllMails()),
   };
 }

@@ -20,8 +20,8 @@ export function makeConsoleLink(ctx: Context, page: 'accept-invitation' | 'reset
 }
 
 /**
- * Prepares mails to the owner and the administrators of the company about a change by the caller: commit `statements` with the
- * change, then call `send`.
+ * Prepares mails to the owner and the administrators of the company about a change by the caller: commit `statements` right after
+ * that of the change, which has to change a row, then call `send`.
  */
 export async function prepareNoticesToAdministrators(ctx: PrincipalContext, event: NoticeEvent) {
   const { actor } = ctx;
@@ -30,7 +30,7 @@ export async function prepareNoticesToAdministrators(ctx: PrincipalContext, even
   const by = actor.kind === 'user' ? actor.email : toMailName(actor.name, '');
   const notice = { event, by, at: ctx.now() };
   const requests = administrators.map(({ email }) => ({ kind: 'notice' as const, companyId, email, notice }));
-  return prepareMails(ctx, requests, mailNotice);
+  return prepareMails(ctx, requests, mailNotice, { afterChange: true });
 }
 
 /** Reads a company as its mails show it. */

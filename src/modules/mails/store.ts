@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { mailRequests } from '../../db/schema/mails.ts';
-import { existsSql, HAS_CHANGED_ROWS, insertWhen } from '../../db/statements.ts';
+import { type Condition, existsSql, HAS_CHANGED_ROWS, insertWhen } from '../../db/statements.ts';
 import { isCompanyActive } from '../companies/queries.ts';
 
 export type MailRequestRecord = typeof mailRequests.$inferSelect;
@@ -15,17 +15,18 @@ export const insertRequest = (db: ControlDb, record: MailRequestRecord) => db.in
 export const insertRequestAfterChange = (db: ControlDb, record: MailRequestRecord) =>
   insertWhen(db, mailRequests, record, HAS_CHANGED_ROWS);
 
-/** Stores a request, unless `limit` requests that count as the same were stored after `since`. */
+/** Stores a request if `condition` holds, unless `limit` requests that count as the same were stored after `since`. */
 export const insertLimitedRequest = (
   db: ControlDb,
   record: MailRequestRecord,
   { limit, since }: { limit: number; since: number },
+  condition: Condition = sql`true`,
 ) => {
   const earlierRequests = db
     .select({ count: sql`count(*)` })
     .from(mailRequests)
     .where(and(eq(mailRequests.countedAs, record.countedAs), gt(mailRequests.requestedAt, since)));
-  return insertWhen(db, mailRequests, record, sql`${earlierRequests} < ${limit}`);
+  return insertWhen(db, mailRequests, record, sql`${earlierRequests} < ${limit} and ${condition}`);
 };
 
 /**

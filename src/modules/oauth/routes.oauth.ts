@@ -89,8 +89,8 @@ const tokenForm = z.object({
 });
 
 /** Issues tokens to a client for an authorization code, a refresh token or another grant type. */
-function exchangeForTokens(ctx: Context, request: Request, form: FormFields): Promise<IssuedTokens> {
-  switch (requireFormParameter(form, 'grant_type')) {
+async function exchangeForTokens(ctx: Context, request: Request, form: FormFields): Promise<IssuedTokens> {
+  switch (form.grant_type) {
     case 'authorization_code':
       return exchangeCode(ctx, requireFormParameter(form, 'code'), form);
     case 'refresh_token':
@@ -103,8 +103,15 @@ function exchangeForTokens(ctx: Context, request: Request, form: FormFields): Pr
       return issueServiceAccountTokens(ctx, clientCredentials, form);
     }
     default:
+      await endCode(ctx, form);
+      requireFormParameter(form, 'grant_type');
       throw unsupportedGrantType();
   }
+}
+
+/** Ends the code of an exchange that is refused for its form, as of any that fails. */
+async function endCode(ctx: Context, { code }: FormFields): Promise<void> {
+  if (code !== undefined) await useGrantCode(ctx, code);
 }
 
 export const oauthTokenEndpoints = [
@@ -136,10 +143,7 @@ export const oauthTokenEndpoints = [
       ],
     },
     async ({ ctx, request }) => {
-      // An exchange that fails ends its code, also one that is refused for its form.
-      const form = await receiveForm(request, async ({ code }) => {
-        if (code !== undefined) await useGrantCode(ctx, code);
-      });
+      const form = await receiveForm(request, (uniqueParameters) => endCode(ctx, uniqueParameters));
       return viewTokens(await exchangeForTokens(ctx, request, form));
     },
   ),

@@ -75,8 +75,8 @@ export const putCompanyConfiguration = (ctx: PrincipalContext, input: Configurat
       configuration: [storedConfiguration],
     } = await commit(ctx.db, {
       configuration: putConfiguration(ctx.db, record, input.clientSecret === undefined),
-      pending: endPendingSignIns(ctx.db, companyId),
       notices: notices.statements,
+      pending: endPendingSignIns(ctx.db, companyId),
     });
     if (storedConfiguration) notices.send();
     return storedConfiguration;
@@ -89,8 +89,8 @@ export async function removeConfiguration(ctx: PrincipalContext): Promise<void> 
   const notices = await prepareNoticesToAdministrators(ctx, 'sso_removed');
   await commit(ctx.db, {
     configuration: deleteConfiguration(ctx.db, companyId),
-    pending: endPendingSignIns(ctx.db, companyId),
     notices: notices.statements,
+    pending: endPendingSignIns(ctx.db, companyId),
   });
   notices.send();
 }

@@ -122,6 +122,13 @@ export const GROUP_AND_POLICY_GUARDS = [
       tests: [...RACE_TESTS, ...DIRECTORY_TESTS],
     },
     {
+      in: 'insertMemberships',
+      text: 'where ${condition}',
+      without: 'where true',
+      tests: ['test/invitations/races.test.ts'],
+      title: 'changes, joins and mails nothing',
+    },
+    {
       in: 'deleteUserFromGroups',
       text: 'isMembershipOfUser(companyId, userId), ',
       tests: ['test/users/users.console.test.ts'],

@@ -132,7 +132,13 @@ export const SIGN_IN_GUARDS = [
     { in: 'insertRequestAfterChange', text: ', HAS_CHANGED_ROWS', without: ', sql`true`' },
     { in: 'insertLimitedRequest', text: 'eq(mailRequests.countedAs, record.countedAs), ' },
     { in: 'insertLimitedRequest', text: ', gt(mailRequests.requestedAt, since)' },
-    { in: 'insertLimitedRequest', text: 'sql`${earlierRequests} < ${limit}`', without: 'sql`true`' },
+    { in: 'insertLimitedRequest', text: '${earlierRequests} < ${limit} and ' },
+    {
+      in: 'insertLimitedRequest',
+      text: ' and ${condition}',
+      tests: INVITATION_RACE_TESTS,
+      title: 'changes, joins and mails nothing',
+    },
   ]),
   ...makeGuards(
     'src/modules/mails/store.ts',

@@ -153,6 +153,20 @@ describe('POST /mcp', () => {
     expect((await callFrom('https://evil.test', { ALLOWED_ORIGINS: '*', DEVELOPMENT: 'true' })).status).toBe(200);
   });
 
+  it('refuses a page of a foreign origin before it asks who sends what', async () => {
+    const env = { ALLOWED_ORIGINS: 'https://console.test' };
+    const callFrom = (origin: string, token: string) =>
+      callApi('POST', '/mcp', {
+        headers: { origin, authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: '{',
+        env,
+      });
+    const statuses = [];
+    for (const origin of ['https://console.test', 'https://evil.test'])
+      for (const token of [company.token, 'none']) statuses.push((await callFrom(origin, token)).status);
+    expect(statuses).toEqual([400, 401, 403, 403]);
+  });
+
   it.each(['2025-03-26', '1999-01-01', ''])('refuses an unsupported version in the header: %j', async (version) => {
     const { status, body } = await owner.ask('tools/list', {}, { 'mcp-protocol-version': version });
     const problem = 'Mcp-Protocol-Version must be one of 2026-07-28, 2025-11-25, 2025-06-18.';

@@ -4,15 +4,12 @@ import { requireAdministrator } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { readTogether } from '../../../db/client.ts';
 import { isPersonNamedIn, type Person } from '../../../logs/redaction.ts';
-import { computeKeyedDigest } from '../../../platform/keyed-digest.ts';
+import { callObject } from '../../../platform/objects.ts';
 import { hideRevokedIds } from '../../embeds/service.ts';
 import { userActive } from '../failures.ts';
 import { type PersonalRecord, pseudonymizeWaitingMessages } from './people-records.ts';
 import * as store from './person-erasure-store.ts';
 import { DATA_STORES, eraseDeliveries } from './stores.ts';
-
-/** The length of a pseudonym: it has the form of an id, so that it can replace one anywhere. */
-const PSEUDONYM_LENGTH = 24;
 
 /** Reads a person of the company, by their address, with the names that their users have had. */
 async function readPerson(ctx: CompanyContext, address: string) {
@@ -22,11 +19,11 @@ async function readPerson(ctx: CompanyContext, address: string) {
     users: store.selectUsersOfAddress(ctx.db, companyId, email),
     outsiders: store.selectOutsider(ctx.db, companyId, email),
   });
-  const digest = await computeKeyedDigest(ctx.config.ENCRYPTION_KEYS, 'pseudonym', `${companyId}\n${email}`);
+  const pseudonym = await callObject(ctx.bindings.COMPANY_LOG, companyId, async (log) => log.makePseudonym(email));
   const ids = [...users, ...outsiders].map(({ id }) => id);
   const signInRows = await store.selectSignInIps(ctx.db, companyId, ids);
   const ips = signInRows.flatMap(({ ip }) => ip ?? []);
-  const person: Person = { ids, email, pseudonym: digest.slice(0, PSEUDONYM_LENGTH), ips };
+  const person: Person = { ids, email, pseudonym, ips };
   return { person, users, outsiderIds: outsiders.map(({ id }) => id) };
 }
 
