@@ -6,7 +6,7 @@ import { createAllowedUser, createProvisionedCompany } from '../support/companie
 import { EMAIL, readNewestMail, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import { createFailingEnv } from '../support/outage.ts';
 import { countRows, createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
-import { expectSuccess } from '../support/signed.ts';
+import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import {
@@ -119,15 +119,31 @@ describe('three failed runs of a schedule in a row', () => {
     expect(countMailsTo(scheduleCreator.email)).toBe(2);
   });
 
-  it('are mailed to nobody if the creator was deactivated', async () => {
-    const scheduleCreator = await createReader();
-    const schedule = await createSchedule(scheduleCreator.as, failingVisualization, {
+  it.each([
+    ['was deactivated', true],
+    ['is a service account', false],
+  ])('are mailed to the administrators if the creator %s', async (_what, isUser) => {
+    const serviceAccount = await createAllowedAccount(company, makeAllow('*'));
+    const user = await createReader();
+    const administrator = await createAllowedUser(company, { can: ['*'] });
+    const creator = isUser ? user.as : await createTokenCaller(serviceAccount);
+    const schedule = await createSchedule(creator, failingVisualization, {
+      name: 'Orphan',
       recipients: [{ user_id: company.owner.id }],
     });
-    await expectSuccess(company.as.post(`/v1/users/${scheduleCreator.id}/deactivate`));
+    await expectSuccess(company.as.post(`/v1/users/${user.id}/deactivate`));
+    const mailCountBefore = countMailsTo(company.owner.email);
     for (let run = 0; run < 3; run += 1) await runScheduleNow(company.as, schedule._id);
     expect((await readSchedule(schedule)).status).toBe('paused');
-    expect(countMailsTo(scheduleCreator.email)).toBe(0);
+    expect([
+      countMailsTo(user.email),
+      countMailsTo(company.owner.email) - mailCountBefore,
+      countMailsTo(administrator.email),
+    ]).toEqual([0, 1, 1]);
+    const { subject, text } = readNewestMail(administrator.email);
+    expect(subject).toMatch(/^“Orphan” is paused: Company/);
+    expect(text).not.toContain('you have scheduled');
+    expect(text).toContain('because you are the owner or an administrator');
   });
 
   it('are mailed to the creator later if the mail service was down', async () => {

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { commit, countChangedRows } from '../../db/client.ts';
+import { type ControlDb, commit, countChangedRows } from '../../db/client.ts';
 import type { Notice } from '../../db/schema/mails.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { log, logError } from '../../platform/log.ts';
@@ -120,13 +120,31 @@ export function prepareMailAfterChange<Kind extends MailKind>(
 }
 
 /** Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. */
-export function prepareMails<Kind extends MailKind>(ctx: Context, requests: MailRequest<Kind>[], send: SendMail<Kind>) {
+export const prepareMails = <Kind extends MailKind>(
+  ctx: Context,
+  requests: MailRequest<Kind>[],
+  send: SendMail<Kind>,
+) => prepareStoredMails(ctx, requests, send, insertRequest);
+
+/** Prepares mails about a change: the statements store the requests if the statement before them changed a row. */
+export const prepareMailsAfterChange = <Kind extends MailKind>(
+  ctx: Context,
+  requests: MailRequest<Kind>[],
+  send: SendMail<Kind>,
+) => prepareStoredMails(ctx, requests, send, insertRequestAfterChange);
+
+function prepareStoredMails<Kind extends MailKind, Statement>(
+  ctx: Context,
+  requests: MailRequest<Kind>[],
+  send: SendMail<Kind>,
+  insert: (db: ControlDb, record: MailRequestRecord) => Statement,
+) {
   const records = requests.map((request) => toRecord(ctx, request));
   const sendAllMails = async () => {
     for (const record of records) await sendClaimedRequest(ctx, record, send as SendMail);
   };
   return {
-    statements: records.map((record) => insertRequest(ctx.db, record)),
+    statements: records.map((record) => insert(ctx.db, record)),
     send: () => ctx.defer(sendAllMails()),
   };
 }

@@ -1,3 +1,4 @@
+import { selectAdministrators } from '../../access/administrators.ts';
 import type { CompanyContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { updateAttempt } from '../../db/job-leases.ts';
@@ -9,7 +10,7 @@ import {
   composeSchedulePausedMail,
   type MailedProblem,
   type MailRequest,
-  prepareMailAfterChange,
+  prepareMailsAfterChange,
   readMailedCompany,
   readRecipient,
   type SendingContext,
@@ -145,7 +146,7 @@ async function listRemainingRecipients(
 async function finishRun(
   ctx: CompanyContext,
   run: ScheduleRun,
-  { targetType, targetId, condition }: Schedule,
+  { targetType, targetId, condition, createdByUserId }: Schedule,
   problems: RunProblem[] = [],
 ): Promise<'ended'> {
   const deliveries = await selectDeliveries(ctx.db, run);
@@ -165,22 +166,29 @@ async function finishRun(
     failed: failedCount,
     problems: allProblems,
   };
-  const notice = await prepareNoticeToMaker(ctx, run);
+  const notices = lastRun.status === 'failed' ? await preparePauseNotices(ctx, run, createdByUserId) : undefined;
   const { paused } = await commit(ctx.db, {
     ...endRun(ctx.db, run, lastRun, now),
-    notice: notice ? [notice.statement] : [],
+    notices: notices?.statements ?? [],
   });
-  if (paused.length > 0) notice?.send();
+  if (paused.length > 0) notices?.send();
   return 'ended';
 }
 
-/** Prepares the mail to the schedule's maker, if active; it is stored if the previous statement paused the schedule. */
-async function prepareNoticeToMaker(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun) {
-  const schedule = await readSchedule(ctx.db, companyId, scheduleId);
-  const [maker] = schedule ? await selectUser(ctx.db, companyId, schedule.createdByUserId) : [];
-  if (!maker?.isActive) return undefined;
-  const request = { kind: 'schedule_paused' as const, companyId, email: maker.email, about: scheduleId };
-  return prepareMailAfterChange(ctx, request, mailPausedSchedule);
+/**
+ * Prepares the mail to the schedule's maker, or to the administrators if the maker is a program or inactive; it is stored if the
+ * previous statement paused the schedule.
+ */
+async function preparePauseNotices(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun, makerId: string) {
+  const [maker] = await selectUser(ctx.db, companyId, makerId);
+  const recipients = maker?.isActive ? [maker] : await selectAdministrators(ctx.db, companyId);
+  const requests = recipients.map(({ email }) => ({
+    kind: 'schedule_paused' as const,
+    companyId,
+    email,
+    about: scheduleId,
+  }));
+  return prepareMailsAfterChange(ctx, requests, mailPausedSchedule);
 }
 
 const UNREPORTED_PROBLEMS: readonly RunProblem[] = [
@@ -193,7 +201,7 @@ const UNREPORTED_PROBLEMS: readonly RunProblem[] = [
 
 const isReported = (problem: RunProblem): problem is MailedProblem => !UNREPORTED_PROBLEMS.includes(problem);
 
-/** Mails the maker of a schedule that it is paused, and why. */
+/** Mails the maker of a schedule, or an administrator, that it is paused, and why. */
 export async function mailPausedSchedule(
   ctx: SendingContext,
   { companyId, email, about }: MailRequest<'schedule_paused'>,
@@ -208,6 +216,7 @@ export async function mailPausedSchedule(
       name: user.name,
       company: await readMailedCompany(ctx, company),
       schedule: schedule.name,
+      isMaker: user.id === schedule.createdByUserId,
       problems: schedule.lastRun?.problems.filter(isReported) ?? [],
     }),
   );
