@@ -5,7 +5,7 @@ import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
+import { countRows, createRacingEnv, runSql, selectRow, sendDuringRace } from '../support/race.ts';
 import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
@@ -71,7 +71,10 @@ describe('three failed runs of a schedule in a row', () => {
     expect(countMailsTo(scheduleCreator.email)).toBe(1);
   });
 
-  it('stay the last result when a run that was due before the pause comes too late', async () => {
+  it.each([
+    ['', 0],
+    [', and for the fourth time', 3],
+  ])('stay the last result when a run that was due before the pause comes too late%s', async (_often, attempts) => {
     const schedule = await createSchedule(company.as, failingVisualization, {
       recipients: [{ user_id: company.owner.id }],
       cron: '*/30 * * * *',
@@ -81,6 +84,7 @@ describe('three failed runs of a schedule in a row', () => {
     const queue = createTestQueue();
     await runScheduled(queue.env);
     resetClock();
+    await runSql('update schedule_runs set attempt = ? where schedule_id = ?', attempts, schedule._id);
     for (let run = 0; run < 3; run += 1) await runScheduleNow(company.as, schedule._id);
     const pausedSchedule = await readSchedule(schedule);
     expect(pausedSchedule).toMatchObject({ status: 'paused', last_run: { status: 'failed', kind: 'manual' } });

@@ -6,6 +6,7 @@ import { type LastRun, type RunProblem, scheduleRuns } from '../../db/schema/sch
 import { Failure } from '../../kernel/failure.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
+import { readCompanyState } from '../companies/service.ts';
 import {
   composeSchedulePausedMail,
   type MailedProblem,
@@ -58,8 +59,6 @@ export async function runSchedules(ctx: CompanyContext): Promise<void> {
 async function attemptRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
   const schedule = await readSchedule(ctx.db, run.companyId, run.scheduleId);
   if (!schedule) return;
-  // Earlier tries did not even live to fail.
-  if (run.attempt > MAX_ATTEMPTS) return void (await finishRun(ctx, run, schedule, ['unavailable']));
   try {
     const outcome = await tryRun(ctx, run, schedule);
     if (outcome === 'later') await postponeRun(ctx, run);
@@ -95,6 +94,9 @@ async function tryRun(
     await updateAttempt(ctx.db, scheduleRuns, run, { status: 'ended' });
     return 'ended';
   }
+  if ((await readCompanyState(ctx)) === 'suspended') return 'suspended';
+  // Earlier tries did not even live to fail.
+  if (run.attempt > MAX_ATTEMPTS) return finishRun(ctx, run, schedule, ['unavailable']);
   const item = await loadSharedItem(ctx, schedule.targetType, schedule.targetId).catch((error: unknown) => {
     if (error instanceof Failure && error.kind === 'missing') return undefined;
     throw error;
