@@ -196,13 +196,27 @@ async function sendClaimedRequest(
   send: SendMail,
   claimedAt = record.requestedAt,
 ): Promise<void> {
+  const logFailure = (error: unknown) => logError('mail_failed', error, { mail_request_id: record.id });
+  const claimMs = (record.dueAt ?? claimedAt) - claimedAt;
+  let { dueAt } = record;
+  const renewClaim = async (): Promise<boolean> => {
+    const nextDueAt = ctx.now() + claimMs;
+    const hasClaim = countChangedRows(await extendClaim(ctx.db, { ...record, dueAt }, nextDueAt)) > 0;
+    if (hasClaim) dueAt = nextDueAt;
+    return hasClaim;
+  };
+  let renewals: ReturnType<typeof setInterval> | undefined;
   try {
     // While the mails before it were sent, the claim may have run out: it begins anew, or another scheduled run has the request.
-    const claim = await extendClaim(ctx.db, record, ctx.now() + (record.dueAt ?? claimedAt) - claimedAt);
-    if (countChangedRows(claim) > 0) await sendAndFinishRequest(ctx, record, send);
+    if (!(await renewClaim())) return;
+    // The mail service may answer later than the claim ends.
+    renewals = setInterval(() => renewClaim().catch(logFailure), claimMs / 2);
+    await sendAndFinishRequest(ctx, record, send);
   } catch (error) {
     // The mails after it are sent all the same.
-    logError('mail_failed', error, { mail_request_id: record.id });
+    logFailure(error);
+  } finally {
+    clearInterval(renewals);
   }
 }
 
