@@ -241,13 +241,10 @@ export class CloudflareAccount {
     return z.object({ bookmark: z.string() }).parse(result).bookmark;
   }
 
-  /** Restores a whole D1 database to a bookmark. @returns the bookmark of the state before */
-  async restoreDatabase(databaseId: string, bookmark: string): Promise<string> {
-    // Not the answer's: a repeated request would name the state that the first one, whose answer was lost, has restored.
-    const bookmarkBefore = await this.readBookmark(databaseId);
+  /** Restores a whole D1 database to a bookmark. */
+  async restoreDatabase(databaseId: string, bookmark: string): Promise<void> {
     const query = `?bookmark=${encodeURIComponent(bookmark)}`;
     await this.#sendRequest('POST', `/d1/database/${databaseId}/time_travel/restore${query}`);
-    return bookmarkBefore;
   }
 
   async putSecret(worker: string, name: string, text: string): Promise<void> {

@@ -54,11 +54,11 @@ async function restoreEnvironment(env: string, to: string): Promise<void> {
   const foundDatabase = await account.findDatabase(databaseName);
   if (!foundDatabase) throw new Problem(`There is no database ${databaseName} yet: npm run deploy -- --env ${name}`);
   const bookmark = time ? await account.readBookmark(foundDatabase.id, time) : to;
-  const bookmarkBefore = await account.restoreDatabase(foundDatabase.id, bookmark);
-  console.log(
-    `${databaseName} is as it was at ${time?.toISOString() ?? bookmark}. To come back to what was there before:`,
-  );
-  console.log(`  npm run restore -- --env ${name} --to ${bookmarkBefore}`);
+  // Before it takes place: the answer may be lost, and that to a repeated request would name what the first one has restored.
+  console.log(`To come back to what is in ${databaseName} now:`);
+  console.log(`  npm run restore -- --env ${name} --to ${await account.readBookmark(foundDatabase.id)}`);
+  await account.restoreDatabase(foundDatabase.id, bookmark);
+  console.log(`${databaseName} is as it was at ${time?.toISOString() ?? bookmark}.`);
   console.log(RESTART_NOTE);
   console.log(`  npm run deploy -- --env ${name}`);
 }

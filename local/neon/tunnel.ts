@@ -52,9 +52,9 @@ export class Tunnel {
 
   /** Handles an HTTP upgrade request; refuses addresses that are not endpoints. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const url = new URL(request.url ?? '/', 'http://tunnel');
-    const host = (url.searchParams.get('address') ?? '').replace(/:\d+$/, '');
-    const target = url.pathname === '/v2' ? this.#resolveEndpoint(host) : undefined;
+    const url = URL.parse(request.url ?? '/', 'http://tunnel');
+    const host = (url?.searchParams.get('address') ?? '').replace(/:\d+$/, '');
+    const target = url?.pathname === '/v2' ? this.#resolveEndpoint(host) : undefined;
     if (target === undefined) {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;

@@ -99,6 +99,7 @@ describe('an export of a company', () => {
     expect(archive.manifest).toMatchObject({
       format: 'data-console-export/1',
       organization: { id: company.id, slug: company.slug },
+      left_out: [],
     });
     const rows = Object.fromEntries(archive.manifest.files.map(({ path, rows }) => [path, rows]));
     const salesRowCount = (await archive.readRows('tables/sales/0001.parquet')).length;
@@ -160,6 +161,26 @@ describe('an export of a company', () => {
     expect(archive.files.get('logo.png')?.subarray(1, 4)).toEqual(new TextEncoder().encode('PNG'));
     expect(archive.readRecords('records/managed_tables.ndjson')).toEqual([]);
     expect([...archive.files.keys()].filter((path) => path.startsWith('tables/'))).toEqual([]);
+  });
+
+  it('says that knowledge of more than 8 MiB is only in the records', async () => {
+    const owner = await createOwnedCompany();
+    for (let count = 0; count < 5; count += 1) await createConcept(owner.as, { status: 'active' });
+    await runSql(
+      `update knowledge_resources set content = json_set(content, '$.description', hex(zeroblob(900000)))
+       where company_id = ?`,
+      owner.id,
+    );
+    const { id, queue } = await startExport(owner);
+    await deliverUntilEmpty(queue);
+    const archive = await downloadArchive((await getExport(owner, id)).url);
+    expect(archive.manifest.left_out).toEqual([
+      {
+        path: 'knowledge.ossie.yaml',
+        reason: 'It would have more than 8 MiB. All knowledge is in records/knowledge_resources.ndjson.',
+      },
+    ]);
+    expect(archive.readRecords('records/knowledge_resources.ndjson')).toHaveLength(5);
   });
 
   it('has the records of archived log days, each once, in several files', async () => {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { neon as driver, neonConfig } from '@neondatabase/serverless';
@@ -103,6 +105,14 @@ describe('the local Neon', () => {
     expect((await request('GET', '/projects/none')).status).toBe(404);
     expect((await request('GET', '/elsewhere')).status).toBe(404);
     await expect(api.createProject(projectInput, getDeadline())).rejects.toThrow('409');
+  });
+
+  it('refuses an upgrade at an address that is none', async () => {
+    const { hostname, port } = new URL(neon.apiUrl);
+    const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+    const upgrade = httpRequest({ hostname, port, path: '//', headers }).end();
+    const [{ statusCode }] = await once(upgrade, 'response');
+    expect(statusCode).toBe(404);
   });
 
   const other = { name: 'project-o', database: 'database_o', role: 'role_o' };

@@ -205,6 +205,27 @@ it('a mail service that answers slowly gets every mail once, also while the next
   expect(addresses.map((address) => listMailsTo(address).length)).toEqual([1, 1, 1, 1]);
 });
 
+it('a mail that the mail service takes for longer than its claim is sent once', async () => {
+  const company = await createOwnedCompany();
+  const email = `ana@${company.slug}.test`;
+  await runWhileMailIsDown(() => inviteUser(company, email));
+  const intervals = vi.spyOn(globalThis, 'setInterval');
+  const slowService = {
+    send: async (message: Parameters<SendEmail['send']>[0]) => {
+      const [renewClaim] = intervals.mock.calls.find(([, delay]) => delay === 30_000) ?? [];
+      for (const seconds of [30, 60, 90]) {
+        advanceClock((61 + seconds) * 1000);
+        await renewClaim?.();
+      }
+      await runScheduled();
+      return EMAIL.send(message);
+    },
+  };
+  advanceClock(61_000);
+  await runScheduled({ EMAIL: slowService });
+  expect(listMailsTo(email)).toHaveLength(1);
+});
+
 it('a mail whose claim the database refuses does not hold up the mails after it', async () => {
   const company = await createOwnedCompany();
   const addresses = ['ana', 'bea', 'caio'].map((name) => `${name}@${company.slug}.test`);

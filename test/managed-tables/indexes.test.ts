@@ -179,9 +179,27 @@ describe('an index', () => {
     });
     expect(await listStoredIndexes(table.name)).toEqual([{ name: `idx$${'0'.repeat(24)}`, valid: false }]);
     expect((await table.indexes()).body.total).toBe(0);
-    expect((await table.deleteIndex('0'.repeat(24))).status).toBe(404);
     const { body } = await table.index(['a']);
     expect(await listStoredIndexes(table.name)).toEqual([{ name: `idx$${body.id}`, valid: true }]);
+  });
+
+  it('restricts rows while its deletion is unfinished, and is dropped when the deletion is repeated', async () => {
+    const table = await createFilledTable([{ a: 'x' }], makeColumn('a'));
+    const { id } = (await table.index(['a'], true)).body;
+    await runInCompanyDatabase(company.id, (database) =>
+      database.runInTransaction(async (tx) => {
+        await tx.query(`SELECT FROM "public"."${table.name}"`);
+        await runInCompanyDatabase(company.id, (other) =>
+          other.executeOutsideTransaction(`DROP INDEX CONCURRENTLY "idx$${id}"`, 500).catch(() => undefined),
+        );
+      }),
+    );
+    expect(await listStoredIndexes(table.name)).toEqual([{ name: `idx$${id}`, valid: false }]);
+    expect((await table.insert([{ a: 'x' }])).status).toBe(409);
+    expect((await table.deleteIndex(id)).status).toBe(204);
+    expect(await listStoredIndexes(table.name)).toEqual([]);
+    expect((await table.insert([{ a: 'x' }])).status).toBe(201);
+    expect((await table.deleteIndex(id)).status).toBe(404);
   });
 
   it('is listed after it was built even if the answer of the database was lost', async () => {

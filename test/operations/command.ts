@@ -36,14 +36,16 @@ let callCount = 0;
 /**
  * Runs an operator's command in this process, where wrangler and the runtime are loaded once; a process of its own takes seconds.
  * One command at a time. Each command is also run by `runCommand`, which shows that its process ends.
+ * @param printedLines gets what the command prints, also if it fails
  */
 export async function callCommand(
   name: string,
   options: readonly string[],
   env: NodeJS.ProcessEnv = {},
+  printedLines: string[] = [],
 ): Promise<CommandResult> {
   const { argv, env: ownEnv, exitCode } = process;
-  const lines = { log: [] as string[], error: [] as string[] };
+  const lines = { log: printedLines, error: [] as string[] };
   const spies = (['log', 'error'] as const).map((kind) =>
     vi.spyOn(console, kind).mockImplementation((line: string) => void lines[kind].push(`${line}\n`)),
   );

@@ -74,6 +74,21 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     expect(cloudflare.answersLostOnce.size).toBe(0);
   });
 
+  it('prints how to undo a restore before it begins: its answer may never come', async () => {
+    await sleep(5);
+    const moment = new Date().toISOString();
+    await sleep(5);
+    await createAccount().query(id, 'INSERT INTO kept VALUES (2)', []);
+    const bookmark = await createAccount().readBookmark(id);
+    const restoreRequest = `POST /d1/database/${id}/time_travel/restore`;
+    cloudflare.refusedRequests.push(restoreRequest);
+    const printedLines: string[] = [];
+    const options = ['--env', 'staging', '--to', moment];
+    expect((await callCommand('restore', options, makeEnv(), printedLines)).code).toBe(1);
+    cloudflare.refusedRequests.pop();
+    expect(printedLines).toContain(`  npm run restore -- --env staging --to ${bookmark}\n`);
+  });
+
   it.each([
     [['--env', 'staging'], 'Usage: npm run restore'],
     [['--env', 'staging', '--to', 'yesterday'], '"yesterday" is neither a time such as'],

@@ -155,6 +155,28 @@ describe('when a company is suspended meanwhile,', () => {
     });
   });
 
+  it.each([
+    ['that reaches nobody', 0],
+    ['that was begun too often', 3],
+  ])('a scheduled run %s ends after the suspension', async (_what, attempts) => {
+    const company = await createProvisionedCompany();
+    const { id, queue, message } = await createDueSchedule(company);
+    await runSql('update schedule_recipients set subject = ? where schedule_id = ?', 'of nobody', id);
+    await runSql('update schedule_runs set attempt = ? where schedule_id = ?', attempts, id);
+    const selectRun = () => selectRow('select status, attempt from schedule_runs where schedule_id = ?', id);
+    await sendDuringRace(
+      /^update "schedule_runs" set "status"/,
+      () => suspend(company),
+      (changedEnv) => deliverMessage(message, { ...queue.env, ...changedEnv, EMAIL }),
+    );
+    expect(await selectRun()).toEqual({ status: 'queued', attempt: attempts });
+    await activate(company);
+    advanceClock(5 * 60_000);
+    await runDueSchedules();
+    resetClock();
+    expect(await selectRun()).toEqual({ status: 'ended', attempt: attempts + 1 });
+  });
+
   it('an export waits, and is completed after the suspension', async () => {
     const company = await createOwnedCompany();
     const { id, queue } = await startExport(company);

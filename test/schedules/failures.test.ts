@@ -5,8 +5,8 @@ import { advanceClock, resetClock, runScheduled, stopClockAt } from '../support/
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { EMAIL, readNewestMail, runWhileMailIsDown, runWhileMailIsRefused } from '../support/mail.ts';
 import { createFailingEnv } from '../support/outage.ts';
-import { countRows, createRacingEnv, selectRow, sendDuringRace } from '../support/race.ts';
-import { expectSuccess } from '../support/signed.ts';
+import { countRows, createRacingEnv, runSql, selectRow, sendDuringRace } from '../support/race.ts';
+import { createAllowedAccount, createTokenCaller, expectSuccess, makeAllow } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
 import { DASHBOARDS_PATH, postDashboard, postVisualization, VISUALIZATIONS_PATH } from '../visualizations/support.ts';
 import {
@@ -71,7 +71,10 @@ describe('three failed runs of a schedule in a row', () => {
     expect(countMailsTo(scheduleCreator.email)).toBe(1);
   });
 
-  it('stay the last result when a run that was due before the pause comes too late', async () => {
+  it.each([
+    ['', 0],
+    [', and for the fourth time', 3],
+  ])('stay the last result when a run that was due before the pause comes too late%s', async (_often, attempts) => {
     const schedule = await createSchedule(company.as, failingVisualization, {
       recipients: [{ user_id: company.owner.id }],
       cron: '*/30 * * * *',
@@ -81,6 +84,7 @@ describe('three failed runs of a schedule in a row', () => {
     const queue = createTestQueue();
     await runScheduled(queue.env);
     resetClock();
+    await runSql('update schedule_runs set attempt = ? where schedule_id = ?', attempts, schedule._id);
     for (let run = 0; run < 3; run += 1) await runScheduleNow(company.as, schedule._id);
     const pausedSchedule = await readSchedule(schedule);
     expect(pausedSchedule).toMatchObject({ status: 'paused', last_run: { status: 'failed', kind: 'manual' } });
@@ -119,15 +123,31 @@ describe('three failed runs of a schedule in a row', () => {
     expect(countMailsTo(scheduleCreator.email)).toBe(2);
   });
 
-  it('are mailed to nobody if the creator was deactivated', async () => {
-    const scheduleCreator = await createReader();
-    const schedule = await createSchedule(scheduleCreator.as, failingVisualization, {
+  it.each([
+    ['was deactivated', true],
+    ['is a service account', false],
+  ])('are mailed to the administrators if the creator %s', async (_what, isUser) => {
+    const serviceAccount = await createAllowedAccount(company, makeAllow('*'));
+    const user = await createReader();
+    const administrator = await createAllowedUser(company, { can: ['*'] });
+    const creator = isUser ? user.as : await createTokenCaller(serviceAccount);
+    const schedule = await createSchedule(creator, failingVisualization, {
+      name: 'Orphan',
       recipients: [{ user_id: company.owner.id }],
     });
-    await expectSuccess(company.as.post(`/v1/users/${scheduleCreator.id}/deactivate`));
+    await expectSuccess(company.as.post(`/v1/users/${user.id}/deactivate`));
+    const mailCountBefore = countMailsTo(company.owner.email);
     for (let run = 0; run < 3; run += 1) await runScheduleNow(company.as, schedule._id);
     expect((await readSchedule(schedule)).status).toBe('paused');
-    expect(countMailsTo(scheduleCreator.email)).toBe(0);
+    expect([
+      countMailsTo(user.email),
+      countMailsTo(company.owner.email) - mailCountBefore,
+      countMailsTo(administrator.email),
+    ]).toEqual([0, 1, 1]);
+    const { subject, text } = readNewestMail(administrator.email);
+    expect(subject).toMatch(/^“Orphan” is paused: Company/);
+    expect(text).not.toContain('you have scheduled');
+    expect(text).toContain('because you are the owner or an administrator');
   });
 
   it('are mailed to the creator later if the mail service was down', async () => {

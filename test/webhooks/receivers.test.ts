@@ -210,6 +210,36 @@ describe('a webhook endpoint with a failed delivery', () => {
   });
 });
 
+describe('the failures of an endpoint with nothing left to send', () => {
+  it.each([
+    [
+      'a suspension',
+      (path: string) => operator.patch(path, { json: { status: 'suspended' } }),
+      (path: string) => operator.patch(path, { json: { status: 'active' } }),
+    ],
+    [
+      'a deletion that is taken back',
+      (path: string) => operator.delete(path),
+      (path: string) => operator.post(`${path}/restore`),
+    ],
+  ])('count from zero after %s', async (_what, begin, end) => {
+    const ownCompany = await createOwnedCompany();
+    const { receiver, id } = await createRefusedDelivery(ownCompany);
+    await expect.poll(async () => (await readFirstDelivery(id, ownCompany)).status, { timeout: 30_000 }).toBe('failed');
+    const { _id: delivery } = await readFirstDelivery(id, ownCompany);
+    await expectSuccess(begin(makePath(ownCompany)));
+    await expectSuccess(end(makePath(ownCompany)));
+    const countBefore = await countReceived(receiver);
+    advanceClock(2 * HOUR_MS);
+    await getSender(id).resend(delivery);
+    await sendDueDeliveriesAfter(id, 2 * HOUR_MS);
+    await waitForArrivals(receiver, countBefore + 1);
+    resetClock();
+    await expect.poll(async () => (await readFirstDelivery(id, ownCompany)).attempts.length).toBeGreaterThan(3);
+    expect((await expectSuccess(ownCompany.as.get(`${ENDPOINTS_PATH}/${id}`))).status).toBe('active');
+  });
+});
+
 describe('a webhook event', () => {
   it('of a suspended company waits, and makes the queries of other companies no slower', async () => {
     const [own, other] = [await createOwnedCompany(), await createOwnedCompany()];

@@ -124,8 +124,20 @@ const exportLogo: Stage = async ({ ctx, archive }) => {
   });
 };
 
+const KNOWLEDGE_PATH = 'knowledge.ossie.yaml';
 /** The maximum size of the knowledge document, which is made in memory. Larger knowledge is exported as records only. */
 const MAX_KNOWLEDGE_BYTES = 8 * 1024 * 1024;
+
+/** Lists the files that a complete archive does not have because of their size, for its manifest. */
+export const listLeftOutFiles = ({ files }: Archive): { path: string; reason: string }[] =>
+  files.some(({ path }) => path === KNOWLEDGE_PATH)
+    ? []
+    : [
+        {
+          path: KNOWLEDGE_PATH,
+          reason: 'It would have more than 8 MiB. All knowledge is in records/knowledge_resources.ndjson.',
+        },
+      ];
 
 const exportKnowledgeDocument: Stage = async ({ ctx, archive }) => {
   const text = await exportAsOssie(makeOwnerContext(ctx), MAX_KNOWLEDGE_BYTES).catch((error) => {
@@ -133,7 +145,7 @@ const exportKnowledgeDocument: Stage = async ({ ctx, archive }) => {
     throw error;
   });
   if (text === null) return null;
-  return archive.addFile('knowledge.ossie.yaml', true, async (sink) => {
+  return archive.addFile(KNOWLEDGE_PATH, true, async (sink) => {
     await sink.write(encoder.encode(text));
     return null;
   });

@@ -8,7 +8,7 @@ import { log, logError } from '../../platform/log.ts';
 import { readCompanyState, selectCompany } from '../companies/service.ts';
 import { postponeMessage } from '../outbox/service.ts';
 import { Archive } from './archive.ts';
-import { EXPORT_STAGES } from './contents.ts';
+import { EXPORT_STAGES, listLeftOutFiles } from './contents.ts';
 import { archiveTooLarge, tableKeptChanging } from './failures.ts';
 import {
   beginArchive,
@@ -226,6 +226,7 @@ class ExportAttempt {
       organization: { id: this.#job.companyId, name: company?.name ?? null, slug: company?.slug ?? null },
       exported_at: formatIsoTimestamp(this.#job.createdAt),
       files: archive.files.map(({ path, rows, sha256 }) => ({ path, rows, sha256 })),
+      left_out: listLeftOutFiles(archive),
     };
     await archive.addFile('manifest.json', true, (sink) =>
       sink.write(new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`)),

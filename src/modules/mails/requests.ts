@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { commit, countChangedRows } from '../../db/client.ts';
+import { type ControlDb, commit, countChangedRows } from '../../db/client.ts';
 import type { Notice } from '../../db/schema/mails.ts';
 import type { Condition } from '../../db/statements.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
@@ -125,22 +125,32 @@ export function prepareMailAfterChange<Kind extends MailKind>(
   };
 }
 
-/**
- * Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. @param
- * options.afterChange whether nothing is stored unless the previous statement of the batch changed a row
- */
-export function prepareMails<Kind extends MailKind>(
+/** Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. */
+export const prepareMails = <Kind extends MailKind>(
   ctx: Context,
   requests: MailRequest<Kind>[],
   send: SendMail<Kind>,
-  { afterChange = false }: { afterChange?: boolean } = {},
+) => prepareStoredMails(ctx, requests, send, insertRequest);
+
+/** Prepares mails about a change: the statements store the requests if the statement before them changed a row. */
+export const prepareMailsAfterChange = <Kind extends MailKind>(
+  ctx: Context,
+  requests: MailRequest<Kind>[],
+  send: SendMail<Kind>,
+) => prepareStoredMails(ctx, requests, send, insertRequestAfterChange);
+
+function prepareStoredMails<Kind extends MailKind, Statement>(
+  ctx: Context,
+  requests: MailRequest<Kind>[],
+  send: SendMail<Kind>,
+  insert: (db: ControlDb, record: MailRequestRecord) => Statement,
 ) {
   const records = requests.map((request) => toRecord(ctx, request));
   const sendAllMails = async () => {
     for (const record of records) await sendClaimedRequest(ctx, record, send as SendMail);
   };
   return {
-    statements: records.map((record) => (afterChange ? insertRequestAfterChange : insertRequest)(ctx.db, record)),
+    statements: records.map((record) => insert(ctx.db, record)),
     send: () => ctx.defer(sendAllMails()),
   };
 }
@@ -192,13 +202,27 @@ async function sendClaimedRequest(
   send: SendMail,
   claimedAt = record.requestedAt,
 ): Promise<void> {
+  const logFailure = (error: unknown) => logError('mail_failed', error, { mail_request_id: record.id });
+  const claimMs = (record.dueAt ?? claimedAt) - claimedAt;
+  let { dueAt } = record;
+  const renewClaim = async (): Promise<boolean> => {
+    const nextDueAt = ctx.now() + claimMs;
+    const hasClaim = countChangedRows(await extendClaim(ctx.db, { ...record, dueAt }, nextDueAt)) > 0;
+    if (hasClaim) dueAt = nextDueAt;
+    return hasClaim;
+  };
+  let renewals: ReturnType<typeof setInterval> | undefined;
   try {
     // While the mails before it were sent, the claim may have run out: it begins anew, or another scheduled run has the request.
-    const claim = await extendClaim(ctx.db, record, ctx.now() + (record.dueAt ?? claimedAt) - claimedAt);
-    if (countChangedRows(claim) > 0) await sendAndFinishRequest(ctx, record, send);
+    if (!(await renewClaim())) return;
+    // The mail service may answer later than the claim ends.
+    renewals = setInterval(() => renewClaim().catch(logFailure), claimMs / 2);
+    await sendAndFinishRequest(ctx, record, send);
   } catch (error) {
     // The mails after it are sent all the same.
-    logError('mail_failed', error, { mail_request_id: record.id });
+    logFailure(error);
+  } finally {
+    clearInterval(renewals);
   }
 }
 

@@ -100,17 +100,22 @@ export type MailedProblem = Exclude<
   'condition_not_met' | 'files_too_large' | 'not_agreed' | 'too_many_mails' | 'quota_exceeded'
 >;
 
-/** Composes the mail that tells the maker of a schedule that it failed too often. */
+/** Composes the mail that tells the maker of a schedule, or instead of them an administrator, that it failed too often. */
 export const composeSchedulePausedMail = ({
   schedule,
+  isMaker,
   problems,
   ...recipient
-}: Recipient & { schedule: string; problems: readonly MailedProblem[] }): Mail =>
+}: Recipient & { schedule: string; isMaker: boolean; problems: readonly MailedProblem[] }): Mail =>
   composeMailTo(recipient, ({ schedule: { aReport }, schedulePaused: texts }, company) => {
     const name = toMailName(schedule, aReport);
     return {
       subject: texts.subject(name, company),
-      introduction: texts.before(name, company),
-      closingParagraphs: [...problems.map((problem) => texts.problems[problem]), texts.what],
+      introduction: isMaker ? texts.before(name, company) : texts.beforeToAdministrators(name, company),
+      closingParagraphs: [
+        ...problems.map((problem) => texts.problems[problem]),
+        texts.what,
+        ...(isMaker ? [] : [texts.whyAdministrators]),
+      ],
     };
   });

@@ -4,7 +4,7 @@ import { readTogether } from '../../db/client.ts';
 import type { NoticeEvent } from '../../db/schema/mails.ts';
 import { type Company, readLogoForMail, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail } from '../users/service.ts';
-import { type MailRequest, prepareMails, type SendingContext } from './requests.ts';
+import { type MailRequest, prepareMailsAfterChange, type SendingContext } from './requests.ts';
 import { composeNoticeMail, type MailedCompany } from './texts.ts';
 import { toMailName } from './user-text.ts';
 
@@ -30,7 +30,7 @@ export async function prepareNoticesToAdministrators(ctx: PrincipalContext, even
   const by = actor.kind === 'user' ? actor.email : toMailName(actor.name, '');
   const notice = { event, by, at: ctx.now() };
   const requests = administrators.map(({ email }) => ({ kind: 'notice' as const, companyId, email, notice }));
-  return prepareMails(ctx, requests, mailNotice, { afterChange: true });
+  return prepareMailsAfterChange(ctx, requests, mailNotice);
 }
 
 /** Reads a company as its mails show it. */

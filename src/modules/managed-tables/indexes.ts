@@ -123,7 +123,8 @@ export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId:
   const deadline = Date.now() + MAX_CHANGE_WAIT_MS;
   await runWithIndexLock(database, tableId, async () => {
     const { table, indexes } = await readTableIndexes(database, key);
-    const index = indexes.find(({ id, valid }) => valid && id === indexId);
+    // Also an invalid one: a deletion that did not end in time is repeated.
+    const index = indexes.find(({ id }) => id === indexId);
     if (!index) throw indexNotFound();
     await waitForTransactions(database, table.displayName, deadline, true);
     const dropIndexInTime = () => dropIndexById(database, indexId, deadline - Date.now());

@@ -26,6 +26,7 @@ import { prepareApiKey, prepareServiceAccount } from '../service-accounts/servic
 import { type DataUsage, NO_DATA_USAGE } from '../usage/queries.ts';
 import { requireUnlikeOwner } from '../users/fields.ts';
 import { prepareActiveUser } from '../users/service.ts';
+import { resumeSenders } from '../webhooks/service.ts';
 import { organizationDeleting, organizationNotFound, wrongOperatorToken } from './failures.ts';
 import { type DayUsage, makeCompanyContext, measureCompanyData, readDataUsage, readUsage } from './usage.ts';
 
@@ -173,7 +174,10 @@ export async function changeOrganization(
     { changed: updateCompany(ctx.db, organizationBefore.id, changes, ctx.now()) },
   );
   const [company] = changed;
-  if (company) return addCompanyDataUsage(ctx, company);
+  if (company) {
+    if (organizationBefore.suspendedAt !== null && company.suspendedAt === null) await resumeSenders(ctx, company.id);
+    return addCompanyDataUsage(ctx, company);
+  }
   throw organizationDeleting((await getOrganization(ctx, id)).deletesAt ?? undefined);
 }
 

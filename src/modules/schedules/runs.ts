@@ -1,3 +1,4 @@
+import { selectAdministrators } from '../../access/administrators.ts';
 import type { CompanyContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { updateAttempt } from '../../db/job-leases.ts';
@@ -5,11 +6,12 @@ import { type LastRun, type RunProblem, scheduleRuns } from '../../db/schema/sch
 import { Failure } from '../../kernel/failure.ts';
 import { formatIsoTimestamp } from '../../kernel/fields.ts';
 import { logError } from '../../platform/log.ts';
+import { readCompanyState } from '../companies/service.ts';
 import {
   composeSchedulePausedMail,
   type MailedProblem,
   type MailRequest,
-  prepareMailAfterChange,
+  prepareMailsAfterChange,
   readMailedCompany,
   readRecipient,
   type SendingContext,
@@ -57,8 +59,6 @@ export async function runSchedules(ctx: CompanyContext): Promise<void> {
 async function attemptRun(ctx: CompanyContext, run: ScheduleRun): Promise<void> {
   const schedule = await readSchedule(ctx.db, run.companyId, run.scheduleId);
   if (!schedule) return;
-  // Earlier tries did not even live to fail.
-  if (run.attempt > MAX_ATTEMPTS) return void (await finishRun(ctx, run, schedule, ['unavailable']));
   try {
     const outcome = await tryRun(ctx, run, schedule);
     if (outcome === 'later') await postponeRun(ctx, run);
@@ -94,6 +94,9 @@ async function tryRun(
     await updateAttempt(ctx.db, scheduleRuns, run, { status: 'ended' });
     return 'ended';
   }
+  if ((await readCompanyState(ctx)) === 'suspended') return 'suspended';
+  // Earlier tries did not even live to fail.
+  if (run.attempt > MAX_ATTEMPTS) return finishRun(ctx, run, schedule, ['unavailable']);
   const item = await loadSharedItem(ctx, schedule.targetType, schedule.targetId).catch((error: unknown) => {
     if (error instanceof Failure && error.kind === 'missing') return undefined;
     throw error;
@@ -145,7 +148,7 @@ async function listRemainingRecipients(
 async function finishRun(
   ctx: CompanyContext,
   run: ScheduleRun,
-  { targetType, targetId, condition }: Schedule,
+  { targetType, targetId, condition, createdByUserId }: Schedule,
   problems: RunProblem[] = [],
 ): Promise<'ended'> {
   const deliveries = await selectDeliveries(ctx.db, run);
@@ -165,22 +168,29 @@ async function finishRun(
     failed: failedCount,
     problems: allProblems,
   };
-  const notice = await prepareNoticeToMaker(ctx, run);
+  const notices = lastRun.status === 'failed' ? await preparePauseNotices(ctx, run, createdByUserId) : undefined;
   const { paused } = await commit(ctx.db, {
     ...endRun(ctx.db, run, lastRun, now),
-    notice: notice ? [notice.statement] : [],
+    notices: notices?.statements ?? [],
   });
-  if (paused.length > 0) notice?.send();
+  if (paused.length > 0) notices?.send();
   return 'ended';
 }
 
-/** Prepares the mail to the schedule's maker, if active; it is stored if the previous statement paused the schedule. */
-async function prepareNoticeToMaker(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun) {
-  const schedule = await readSchedule(ctx.db, companyId, scheduleId);
-  const [maker] = schedule ? await selectUser(ctx.db, companyId, schedule.createdByUserId) : [];
-  if (!maker?.isActive) return undefined;
-  const request = { kind: 'schedule_paused' as const, companyId, email: maker.email, about: scheduleId };
-  return prepareMailAfterChange(ctx, request, mailPausedSchedule);
+/**
+ * Prepares the mail to the schedule's maker, or to the administrators if the maker is a program or inactive; it is stored if the
+ * previous statement paused the schedule.
+ */
+async function preparePauseNotices(ctx: CompanyContext, { companyId, scheduleId }: ScheduleRun, makerId: string) {
+  const [maker] = await selectUser(ctx.db, companyId, makerId);
+  const recipients = maker?.isActive ? [maker] : await selectAdministrators(ctx.db, companyId);
+  const requests = recipients.map(({ email }) => ({
+    kind: 'schedule_paused' as const,
+    companyId,
+    email,
+    about: scheduleId,
+  }));
+  return prepareMailsAfterChange(ctx, requests, mailPausedSchedule);
 }
 
 const UNREPORTED_PROBLEMS: readonly RunProblem[] = [
@@ -193,7 +203,7 @@ const UNREPORTED_PROBLEMS: readonly RunProblem[] = [
 
 const isReported = (problem: RunProblem): problem is MailedProblem => !UNREPORTED_PROBLEMS.includes(problem);
 
-/** Mails the maker of a schedule that it is paused, and why. */
+/** Mails the maker of a schedule, or an administrator, that it is paused, and why. */
 export async function mailPausedSchedule(
   ctx: SendingContext,
   { companyId, email, about }: MailRequest<'schedule_paused'>,
@@ -208,6 +218,7 @@ export async function mailPausedSchedule(
       name: user.name,
       company: await readMailedCompany(ctx, company),
       schedule: schedule.name,
+      isMaker: user.id === schedule.createdByUserId,
       problems: schedule.lastRun?.problems.filter(isReported) ?? [],
     }),
   );

@@ -24,6 +24,7 @@ import {
   replaceSecrets,
   selectEndpoint,
   selectEndpointsUnderOlderKey,
+  selectSubscribedEndpoints,
   updateEndpoint,
 } from './store.ts';
 
@@ -163,6 +164,15 @@ async function notifySender(
   notify: (sender: DurableObjectStub<WebhookSender>) => Promise<void>,
 ): Promise<void> {
   await callSender(ctx, id, notify).catch((error) => logError('webhook_sender_not_told', error, { endpoint_id: id }));
+}
+
+/**
+ * Restarts the count of failures of a company's endpoints at the end of its suspension: a sender with nothing to send did not
+ * notice the suspension.
+ */
+export async function resumeSenders(ctx: Context, companyId: string): Promise<void> {
+  const endpoints = await selectSubscribedEndpoints(ctx.db, companyId);
+  await Promise.all(endpoints.map(({ id }) => notifySender(ctx, id, (sender) => sender.changed({ resumed: true }))));
 }
 
 /** Lists the kinds of log records that an endpoint with these event types gets. */

@@ -161,6 +161,8 @@ export const texts = {
     subject: (name: string, company: string) => `“${name}” is paused: ${company}`,
     before: (name: string, company: string) =>
       `“${name}”, which you have scheduled at ${company}, failed three times in a row. It is paused: nobody gets it any more.`,
+    beforeToAdministrators: (name: string, company: string) =>
+      `“${name}”, a schedule of ${company}, failed three times in a row. It is paused: nobody gets it any more.`,
     problems: {
       target_deleted: 'What it sends is deleted.',
       left: 'A recipient has left the company.',
@@ -173,6 +175,8 @@ export const texts = {
       unconfirmed: 'The mail service did not say whether it took the mail.',
     },
     what: 'Check it in the console, then activate it again.',
+    whyAdministrators:
+      'You get this mail because you are the owner or an administrator, and who scheduled it gets no mail: a program, or a user who is not active.',
   },
   /** The texts of the pages to which the links of scheduled mails lead. */
   pages: {

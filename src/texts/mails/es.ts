@@ -156,6 +156,8 @@ export const texts: MailTexts = {
     subject: (name, company) => `«${name}» está en pausa — ${company}`,
     before: (name, company) =>
       `«${name}», que programaste en ${company}, falló tres veces seguidas. Está en pausa: ya nadie lo recibe.`,
+    beforeToAdministrators: (name, company) =>
+      `«${name}», un envío programado de ${company}, falló tres veces seguidas. Está en pausa: ya nadie lo recibe.`,
     problems: {
       target_deleted: 'Lo que envía se eliminó.',
       left: 'Un destinatario dejó la empresa.',
@@ -168,6 +170,8 @@ export const texts: MailTexts = {
       unconfirmed: 'El servicio de correo no dijo si aceptó el mensaje.',
     },
     what: 'Corrígelo en la consola y vuelve a activarlo.',
+    whyAdministrators:
+      'Recibe este correo porque es propietario o administrador, y quien lo programó no recibe correo: es un programa o un usuario inactivo.',
   },
   pages: {
     unsubscribe: {

@@ -153,6 +153,8 @@ export const texts: MailTexts = {
     subject: (name, company) => `“${name}” está em pausa · ${company}`,
     before: (name, company) =>
       `“${name}”, que você agendou em ${company}, falhou três vezes seguidas. Está em pausa: ninguém mais o recebe.`,
+    beforeToAdministrators: (name, company) =>
+      `“${name}”, um envio agendado de ${company}, falhou três vezes seguidas. Está em pausa: ninguém mais o recebe.`,
     problems: {
       target_deleted: 'O que ele envia foi excluído.',
       left: 'Um destinatário saiu da empresa.',
@@ -165,6 +167,8 @@ export const texts: MailTexts = {
       unconfirmed: 'O serviço de e-mail não disse se aceitou a mensagem.',
     },
     what: 'Corrija-o no console e depois ative-o de novo.',
+    whyAdministrators:
+      'Você recebe este e-mail porque é proprietário ou administrador, e quem o agendou não recebe e-mail: é um programa ou um usuário inativo.',
   },
   pages: {
     unsubscribe: {

@@ -42,6 +42,13 @@ export const SUSPENSION_GUARDS = [
   ...makeGuards('src/modules/uploads/load.ts', RUNNING_JOB_TESTS, [
     { in: 'continueLoad', text: " || (await readCompanyState(ctx)) !== 'active'", title: 'publishes no row' },
   ]),
+  ...makeGuards('src/modules/schedules/runs.ts', RUNNING_JOB_TESTS, [
+    {
+      in: 'tryRun',
+      text: "  if ((await readCompanyState(ctx)) === 'suspended') return 'suspended';\n",
+      title: 'ends after the suspension',
+    },
+  ]),
   ...makeGuards('src/modules/company-exports/jobs.ts', RUNNING_JOB_TESTS, [
     { text: ' || (await waitsForSuspension(this.#ctx, this.#job))', title: 'an export waits' },
   ]),

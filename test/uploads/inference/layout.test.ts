@@ -193,6 +193,25 @@ describe('the table in a CSV file', () => {
     expect(formatRows(readRows(encodeFile('a,b,c\n1,2\n3,4,5\n')))).toEqual(['1|2|∅', '3|4|5']);
   });
 
+  test.each([
+    [
+      'a column without name and values as a spacer',
+      'nome,,cidade\nAna,,Natal\nBia,,Recife\nCaio,,Belém\n',
+      'nome:text column_2:text cidade:text',
+      ['Ana|∅|Natal', 'Bia|∅|Recife', 'Caio|∅|Belém'],
+    ],
+    [
+      'years with gaps as headers beside names',
+      ';1985;1993;2000;2005\nCirurgia;12;379;575;686\nClínica;14;380;600;700\n',
+      'column_1:text _1985:integer _1993:integer _2000:integer _2005:integer',
+      ['Cirurgia|12|379|575|686', 'Clínica|14|380|600|700'],
+    ],
+  ])('has all its values with %s', (_what, text, columns, rows) => {
+    const inference = inferText(text);
+    expect([formatColumns(inference), inference.schema.dialect.header]).toEqual([columns, true]);
+    expect(formatRows(readRows(encodeFile(text)))).toEqual(rows);
+  });
+
   test('does not include titles or footnotes as rows', () => {
     expect(formatRows(readRows(encodeFile('Título\n\na,b\n1,2\n3,4\n\nFonte: IBGE\n')))).toEqual(['1|2', '3|4']);
   });

@@ -92,6 +92,30 @@ describe('the sheet of a workbook that is loaded', () => {
     ]);
   });
 
+  const NOTED_ROWS = ['P1|1', 'P2|2', 'P3|3', ...[4, 5, 6, 7, 8, 9, 10].map((n) => `P${n}|${n}|obs ${n}`)];
+  const PAIRED_ROWS = [
+    ...['1|a|1|b|1', '2||2|b|2', '3|a|3||3', '4||4|b|4', '5|a|5|b|5'],
+    ...[6, 7, 8, 9, 10, 11, 12, 13, 14, 15].map((n) => `${n}|a|${n}|b|${n}|feriado`),
+  ];
+
+  it.each([
+    ['notes from the fourth row on', 'nome|valor', 'nome:text valor:integer column_3:text', NOTED_ROWS],
+    [
+      'notes beside each month',
+      'jan||fev||mar',
+      'jan:integer column_2:text fev:integer column_4:text mar:integer column_6:text',
+      PAIRED_ROWS,
+    ],
+  ])('has each value in its own column, with %s under no header', async (_what, header, columns, rows) => {
+    const inference = inferSheet(await convertWorkbook(makeSheetWorkbook(parseCells(header, ...rows))));
+    const { dialect, sample_rows, total_row_count_estimate: count } = inference.schema;
+    expect([formatColumns(inference), count]).toEqual([columns, rows.length]);
+    expect([dialect.header, dialect.skipped_lines]).toEqual([true, 0]);
+    const width = columns.split(' ').length;
+    const padRow = (row: Cell[]) => Array.from({ length: width }, (_, at) => row[at] ?? null);
+    expect(sample_rows.map((row) => Object.values(row))).toEqual(parseCells(...rows).map(padRow));
+  });
+
   it('may have titles of one value, or titles of several values directly above a header over other columns', async () => {
     const rows: Cell[][] = parseCells(
       'Relatório\nde vendas',

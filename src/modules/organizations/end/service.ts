@@ -4,6 +4,7 @@ import { DAY_MS } from '../../../kernel/clock.ts';
 import { formatIsoTimestamp } from '../../../kernel/fields.ts';
 import type { Company } from '../../companies/service.ts';
 import { signStatement } from '../../sign-in/service.ts';
+import { resumeSenders } from '../../webhooks/service.ts';
 import { certificateNotFound, erasureBegun, organizationDeleting, organizationNotDeleting } from '../failures.ts';
 import { getOrganization } from '../service.ts';
 import * as store from './store.ts';
@@ -32,7 +33,10 @@ export async function restoreOrganization(ctx: Context, id: string): Promise<Com
     restored: store.cancelDeletion(ctx.db, organizationBefore.id, ctx.now()),
   });
   const [company] = restored;
-  if (company) return company;
+  if (company) {
+    await resumeSenders(ctx, company.id);
+    return company;
+  }
   throw (await getOrganization(ctx, id)).deletesAt === null ? organizationNotDeleting() : erasureBegun();
 }
 
