@@ -192,13 +192,17 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await page.evaluate(`one.setAttribute('src', '${url}/embed/d'), one.setParameters({ state: ['Texas'] })`);
     await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(3);
     expect(executedParameters.at(-1)).toEqual({ state: ['Texas'] });
+    // What the host sets for the new page it may set before the address.
+    await page.evaluate(`one.setParameters({ state: ['Ohio'] }), one.setAttribute('src', '${url}/embed/d?')`);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(4);
+    expect(executedParameters.at(-1)).toEqual({ state: ['Ohio'] });
     await page.evaluate(`{
       const element = one;
       element.remove();
-      element.setAttribute('src', '${url}/embed/d?');
+      element.setAttribute('src', '${url}/embed/d');
       document.body.append(element);
     }`);
-    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(4);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(5);
     expect([executedParameters.at(-1), problems]).toEqual([{}, []]);
   });
 
