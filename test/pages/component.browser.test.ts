@@ -74,6 +74,21 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     expect(await page.evaluate('scrollY')).toBe(0);
   });
 
+  it('keeps its height while the host does not show it, and follows its dashboard from then on', async () => {
+    const { page, problems } = await openHostPage();
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
+    await findFrame(page).getByRole('img', { name: 'By state: bar chart.' }).waitFor();
+    await page.evaluate("one.hidden = true, one.setParameters({ aircraft: 'B-737-300' })");
+    await expect.poll(() => waitForEvents(page, 'parameters')).toHaveLength(1);
+    await expect.poll(() => findFrame(page).locator('dd').first().textContent()).toBe('954');
+    expect((await waitForEvents(page, 'height')).map(({ height }) => height)).not.toContain(0);
+    await page.evaluate('one.hidden = false');
+    const readInnerHeight = () =>
+      findFrame(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
+    await expect.poll(async () => (await page.evaluate('one.offsetHeight')) === (await readInnerHeight())).toBe(true);
+    expect(problems).toEqual([]);
+  });
+
   it("takes filter values from the host and reports the viewer's filter values, without an endless loop", async () => {
     const parametersSet = Promise.withResolvers<void>();
     const { answerTokenRequest: originalAnswer } = host;
