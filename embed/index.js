@@ -288,10 +288,10 @@ export class DataConsoleEmbed extends Base {
     this.#emit('height', { height });
   }
 
-  /** @param {string} type @param {object} [message] */
+  /** Sends a message to the page in the frame, if it is there: it is told all when it says hello. @param {string} type @param {object} [message] */
   #send(type, message) {
     const { contentWindow } = this.#frame ?? {};
-    if (contentWindow && this.#address)
+    if (contentWindow && this.#address && this.#hasAnswered)
       contentWindow.postMessage({ type: PREFIX + type, ...message }, this.#address.origin);
   }
 

@@ -268,6 +268,18 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     expect(await page.evaluate('tokenTimers.map(({ isCleared }) => isCleared)')).toEqual([true]);
   });
 
+  it('sends nothing to its frame before the page is there, of which browsers would warn', async () => {
+    const { page, problems } = await openHostPage();
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
+    const src = `${url}/embed/d/${await signHostToken(3600, claims)}`;
+    await page.evaluate(
+      `one.setAttribute('src', '${src}'), queueMicrotask(() => one.setAttribute('theme', 'dark')), 0`,
+    );
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(2);
+    expect(await findFrame(page).locator('html').getAttribute('data-theme')).toBe('dark');
+    expect(problems).toEqual([]);
+  });
+
   it('reports a src attribute that is no address of an embed', async () => {
     const sources = ['', 'javascript:alert(1)', 'http://[', '/embed', `${url}/portal/demo`, `${url}/embed/x/a.b.c`];
     const elements = sources.map((src) => EMBED_ELEMENT.replace(`${url}/embed/d`, src).replace('"one"', `"${src}"`));
