@@ -90,7 +90,7 @@ interface Resolvers<T> {
  * the end in both cases, so that it stops work that was aborted.
  * @throws the reason of `signal`
  */
-function runUnlessAborted<T>(
+export function runUnlessAborted<T>(
   signal: AbortSignal | undefined,
   start: (promise: Resolvers<T>) => () => void,
 ): Promise<T> {

@@ -1,3 +1,5 @@
+import { runUnlessAborted } from './answers.ts';
+
 /** Progress of an upload in bytes of the files. */
 export interface UploadProgress {
   /** Number of bytes that were sent so far. */
@@ -118,11 +120,7 @@ function sendByXhr(
   { headers, form, signal }: FormRequest,
   reportBytes: (bytes: number) => void,
 ) {
-  const abortRequest = () => request.abort();
-  return new Promise<Response>((resolve, reject) => {
-    signal?.throwIfAborted();
-    signal?.addEventListener('abort', abortRequest);
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+  return runUnlessAborted<Response>(signal, ({ resolve, reject }) => {
     request.open('POST', url);
     for (const [name, value] of headers) request.setRequestHeader(name, value);
     request.responseType = 'blob';
@@ -130,7 +128,8 @@ function sendByXhr(
     request.onerror = () => reject(new TypeError('The upload was not answered.'));
     request.onload = () => resolve(toResponse(request));
     request.send(form);
-  }).finally(() => signal?.removeEventListener('abort', abortRequest));
+    return () => request.abort();
+  });
 }
 
 function toResponse(request: Xhr): Response {

@@ -43,8 +43,8 @@ export class DataConsoleEmbed extends Base {
   #isReady = false;
   /** @type {ParameterValues} */
   #parameters = {};
-  /** The parameters are what a page said, of the present `src`. */
-  #areOfPage = false;
+  /** Parameters that the host has set since a page last told its own. @type {ParameterValues} */
+  #ofHost = {};
   /** The `theme` in the address of the frame. @type {string | null} */
   #loadedTheme = null;
   /** Parameters that the page has not been sent yet. @type {ParameterValues} */
@@ -58,6 +58,7 @@ export class DataConsoleEmbed extends Base {
   setParameters(values) {
     const own = structuredClone(values);
     this.#parameters = { ...this.#parameters, ...own };
+    this.#ofHost = { ...this.#ofHost, ...own };
     if (this.#isReady) this.#send('parameters', { parameters: own });
     else this.#unsent = { ...this.#unsent, ...own };
   }
@@ -90,11 +91,8 @@ export class DataConsoleEmbed extends Base {
   /** @param {string} name @param {string | null} before @param {string | null} now */
   attributeChangedCallback(name, before, now) {
     if (before === now) return;
-    if (name === 'src' && this.#areOfPage) {
-      // They would override the filters of the new address, perhaps of another dashboard.
-      this.#parameters = {};
-      this.#areOfPage = false;
-    }
+    // Those of the page would override the filters of the new address, perhaps of another dashboard.
+    if (name === 'src') this.#parameters = { ...this.#ofHost };
     if (!this.isConnected || !this.#shadow) return;
     if (name === 'title') this.#setTitle();
     else if (name === 'theme') this.#send('theme', { theme: now });
@@ -279,7 +277,7 @@ export class DataConsoleEmbed extends Base {
   /** @param {ParameterValues | undefined} parameters */
   #storeParameters(parameters) {
     this.#parameters = { ...parameters };
-    this.#areOfPage = true;
+    this.#ofHost = {};
     return this.parameters;
   }
 
@@ -290,10 +288,10 @@ export class DataConsoleEmbed extends Base {
     this.#emit('height', { height });
   }
 
-  /** @param {string} type @param {object} [message] */
+  /** Sends a message to the page in the frame, if it is there: it is told all when it says hello. @param {string} type @param {object} [message] */
   #send(type, message) {
     const { contentWindow } = this.#frame ?? {};
-    if (contentWindow && this.#address)
+    if (contentWindow && this.#address && this.#hasAnswered)
       contentWindow.postMessage({ type: PREFIX + type, ...message }, this.#address.origin);
   }
 

@@ -112,7 +112,8 @@ export function sendHeight(): void {
   let sentHeight = 0;
   const send = () => {
     const height = Math.ceil(document.body.getBoundingClientRect().height);
-    if (height === sentHeight) return;
+    // A frame that its host page does not show has no height: it is as high as before once it is shown again.
+    if (height === sentHeight || height === 0) return;
     sentHeight = height;
     parent.postMessage({ type: `${MESSAGE_PREFIX}height`, height }, '*');
   };

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   createClient,
   type Job,
@@ -8,6 +8,7 @@ import {
   withSession,
   withToken,
 } from '../../client/client.ts';
+import { createFormSender } from '../../client/upload.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { BASE_URL } from '../support/api.ts';
 import { createProvisionedCompany } from '../support/companies.ts';
@@ -246,6 +247,39 @@ describe('an upload by the client', () => {
     await expect(
       createTokenClient().upload(makeCsvFile(CITIES_CSV), { onProgress: abortUpload, signal }),
     ).rejects.toThrow('enough');
+  });
+
+  it('by XMLHttpRequest leaves no listener on its signal, and aborts its request with that', async () => {
+    class FakeXhr {
+      static readonly sent: FakeXhr[] = [];
+      status = 202;
+      response = new Blob(['{}']);
+      upload = {};
+      onload = () => {};
+      open = () => {};
+      setRequestHeader = () => {};
+      getAllResponseHeaders = () => '';
+      send = () => FakeXhr.sent.push(this);
+      abort = vi.fn();
+    }
+    vi.stubGlobal('XMLHttpRequest', FakeXhr);
+    const sendForm = createFormSender(fetch, true);
+    vi.unstubAllGlobals();
+    const abortController = new AbortController();
+    const { signal } = abortController;
+    const added = vi.spyOn(signal, 'addEventListener');
+    const removed = vi.spyOn(signal, 'removeEventListener');
+    const formRequest = { headers: new Headers(), form: new FormData(), signal };
+    const answered = sendForm(BASE_URL, formRequest);
+    FakeXhr.sent[0]?.onload();
+    expect((await answered).status).toBe(202);
+    expect(added).toHaveBeenCalled();
+    expect(removed.mock.calls).toEqual(added.mock.calls);
+
+    const aborted = sendForm(BASE_URL, formRequest);
+    abortController.abort(new Error('enough'));
+    await expect(aborted).rejects.toThrow('enough');
+    expect(FakeXhr.sent[1]?.abort).toHaveBeenCalled();
   });
 });
 

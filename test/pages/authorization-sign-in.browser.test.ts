@@ -14,7 +14,7 @@ import {
 import { send } from '../support/send.ts';
 import { createAuthenticator, runCeremony } from './authenticator.ts';
 import { exchangeCode, makeAuthorizationUrl, signIn, waitForHeading } from './authorization.ts';
-import { findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
+import { blockStorage, findAxeViolations, isBrowserInstalled, useBrowser } from './browser.ts';
 import { demo, inviteUser, requestApi, url, useOwnCompany } from './demo-company.ts';
 
 const texts = AUTHORIZATION_TEXTS.en;
@@ -175,6 +175,15 @@ describe.skipIf(!isBrowserInstalled)('the OAuth consent page', () => {
     expect(await findAxeViolations(page)).toEqual([]);
     await findButton(page, texts.next).click();
     await waitForHeading(page, texts.signIn('Demo'));
+  });
+
+  it('says that single sign-on needs storage that the browser blocks, and lets the user sign in another way', async () => {
+    const page = await openConsentPage();
+    await blockStorage(page);
+    await findButton(page, texts.sso).click();
+    await page.getByText(texts.storageBlocked).waitFor();
+    await signIn(page);
+    await expectAuthorized(page);
   });
 
   it('signs in by single sign-on with SAML, and offers only that if the company requires single sign-on', async () => {

@@ -74,6 +74,21 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     expect(await page.evaluate('scrollY')).toBe(0);
   });
 
+  it('keeps its height while the host does not show it, and follows its dashboard from then on', async () => {
+    const { page, problems } = await openHostPage();
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
+    await findFrame(page).getByRole('img', { name: 'By state: bar chart.' }).waitFor();
+    await page.evaluate("one.hidden = true, one.setParameters({ aircraft: 'B-737-300' })");
+    await expect.poll(() => waitForEvents(page, 'parameters')).toHaveLength(1);
+    await expect.poll(() => findFrame(page).locator('dd').first().textContent()).toBe('954');
+    expect((await waitForEvents(page, 'height')).map(({ height }) => height)).not.toContain(0);
+    await page.evaluate('one.hidden = false');
+    const readInnerHeight = () =>
+      findFrame(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
+    await expect.poll(async () => (await page.evaluate('one.offsetHeight')) === (await readInnerHeight())).toBe(true);
+    expect(problems).toEqual([]);
+  });
+
   it("takes filter values from the host and reports the viewer's filter values, without an endless loop", async () => {
     const parametersSet = Promise.withResolvers<void>();
     const { answerTokenRequest: originalAnswer } = host;
@@ -192,13 +207,17 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await page.evaluate(`one.setAttribute('src', '${url}/embed/d'), one.setParameters({ state: ['Texas'] })`);
     await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(3);
     expect(executedParameters.at(-1)).toEqual({ state: ['Texas'] });
+    // What the host sets for the new page it may set before the address.
+    await page.evaluate(`one.setParameters({ state: ['Ohio'] }), one.setAttribute('src', '${url}/embed/d?')`);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(4);
+    expect(executedParameters.at(-1)).toEqual({ state: ['Ohio'] });
     await page.evaluate(`{
       const element = one;
       element.remove();
-      element.setAttribute('src', '${url}/embed/d?');
+      element.setAttribute('src', '${url}/embed/d');
       document.body.append(element);
     }`);
-    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(4);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(5);
     expect([executedParameters.at(-1), problems]).toEqual([{}, []]);
   });
 
@@ -247,6 +266,18 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     })`);
     await expect.poll(() => readStrikeCount(page)).toBe('10,000');
     expect(await page.evaluate('tokenTimers.map(({ isCleared }) => isCleared)')).toEqual([true]);
+  });
+
+  it('sends nothing to its frame before the page is there, of which browsers would warn', async () => {
+    const { page, problems } = await openHostPage();
+    await expect.poll(() => readStrikeCount(page)).toBe('10,000');
+    const src = `${url}/embed/d/${await signHostToken(3600, claims)}`;
+    await page.evaluate(
+      `one.setAttribute('src', '${src}'), queueMicrotask(() => one.setAttribute('theme', 'dark')), 0`,
+    );
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(2);
+    expect(await findFrame(page).locator('html').getAttribute('data-theme')).toBe('dark');
+    expect(problems).toEqual([]);
   });
 
   it('reports a src attribute that is no address of an embed', async () => {

@@ -243,6 +243,40 @@ describe.skipIf(!isBrowserInstalled)('the portal', () => {
     expect(refreshRequests).toHaveLength(1);
   });
 
+  it('keeps the session in both tabs when one of them was duplicated, also when a tab missed the newest tokens', async () => {
+    const email = 'duplicate@example.com';
+    await createContext([dashboard], email);
+    const { page, problems } = await openSignedInPage(email);
+    const [copy] = await Promise.all([page.waitForEvent('popup'), page.evaluate('window.open(location.href), 0')]);
+    const [link, back] = [/Bird strikes/, 'All dashboards'];
+    await copy.getByRole('link', { name: link }).waitFor();
+    const readStorage = (tab: Page) => tab.evaluate<string>('sessionStorage.getItem(sessionStorage.key(0))');
+    const storedBefore = await readStorage(copy);
+    /** Access tokens that have expired. */
+    const expired: unknown[] = [];
+    const expireToken = async () => expired.push(`Bearer ${JSON.parse(await readStorage(page)).tokens.access_token}`);
+    await page.context().route('**/share-portal/**', (route) => {
+      const isExpired = expired.includes(route.request().headers().authorization);
+      return isExpired ? route.fulfill({ status: 401, json: { error: 'UNAUTHORIZED' } }) : route.fallback();
+    });
+    for (const name of [link, back]) {
+      await expireToken();
+      await page.getByRole('link', { name }).click();
+      await page.getByRole('link', { name: name === link ? back : link }).waitFor();
+      await waitUntilSettled(page);
+    }
+    await copy.getByRole('link', { name: link }).click();
+    await copy.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
+    // As a tab that the browser has unloaded meanwhile.
+    await copy.evaluate(`sessionStorage.setItem(sessionStorage.key(0), ${JSON.stringify(storedBefore)})`);
+    await copy.reload();
+    await copy.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: link }).waitFor();
+    expect(JSON.parse(await readStorage(copy))).toEqual(JSON.parse(await readStorage(page)));
+    expect([expired.length, problems]).toEqual([2, []]);
+  });
+
   it('shows no results to a viewer who is no longer a member', async () => {
     const email = 'removed@example.com';
     const { memberPath } = await createContext([dashboard], email);

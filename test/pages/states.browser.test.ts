@@ -67,7 +67,7 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
     expect(await card.getByRole('img').count()).toBe(1);
   });
 
-  it('says on the card of a chart that the code which draws it cannot be loaded', async () => {
+  it('says on the card of a chart that the code which draws it cannot be loaded, and offers to try again', async () => {
     const sql = 'SELECT phase_of_flight AS phase, count(*) AS strikes FROM birdstrikes GROUP BY 1';
     const charts = [COUNT_CHART, { name: 'Phases', sql, chart: { type: 'bar' } }];
     const { page } = await openPage((await createLink(await createDashboard(charts, AIRCRAFT_FILTER))).path);
@@ -79,7 +79,38 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
     await card.getByRole('alert').filter({ hasText: 'Something went wrong on our side.' }).waitFor();
     await waitUntilSettled(page);
     expect(await readCardNumber(page, 'Strikes')).toBe('10,000');
+    // A table needs none of it.
+    await card.getByRole('button', { name: 'Show as table' }).click();
+    await card.getByRole('table').waitFor();
+    await card.getByRole('button', { name: 'Show as chart' }).click();
+    await card.getByRole('alert').waitFor();
+    expect(await card.getByRole('button', { name: 'Show as table' }).isVisible()).toBe(true);
+    await page.unroute(/\/assets\/draw-\w+\.js$/);
+    await card.getByRole('button', { name: 'Try again' }).click();
+    await card.getByRole('img').waitFor();
   });
+
+  it.each([
+    ['menu of downloads', 'Download: Strikes', 'CSV', /\/assets\/download-menu-\w+\.js$/],
+    ['view over the whole screen', 'Whole screen', 'Close', /\/assets\/full-screen-\w+\.js$/],
+  ])(
+    'says on a card that the code of its %s cannot be loaded, and offers to try again',
+    async (_, name, shown, code) => {
+      const { path } = await createLink(dashboard, { embed_options: { allow_downloads: true } });
+      const { page } = await openPage(path);
+      const card = page.getByRole('region', { name: 'Strikes', exact: true });
+      await page.route(code, (route) => route.abort());
+      await card.getByRole('button', { name }).click();
+      const notice = card.getByRole('status').filter({ hasText: 'Something went wrong on our side.' });
+      await notice.waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+      await page.unroute(code);
+      await notice.getByRole('button', { name: 'Try again' }).click();
+      await notice.waitFor({ state: 'detached' });
+      await card.getByRole('button', { name }).click();
+      await page.getByRole('button', { name: shown, exact: true }).waitFor();
+    },
+  );
 
   it('shows the last results with their time while the database wakes, and then loads new ones by itself', async () => {
     const { page, problems } = await openPage(path);
@@ -125,7 +156,7 @@ describe.skipIf(!isBrowserInstalled)('a dashboard page in an unusual state', () 
     await findCard('Empty').getByText('No data yet. It appears here as soon as there is some.').waitFor();
     await findCard('Long').getByText('10,000 rows. There is more than is shown here.').waitFor();
     const [rows, note] = await Promise.all(
-      ['.rows', '.note'].map((part) => findCard('Long').locator(part).boundingBox()),
+      ['.rows', '.note:visible'].map((part) => findCard('Long').locator(part).boundingBox()),
     );
     expect((rows?.y ?? 0) + (rows?.height ?? 0)).toBeLessThanOrEqual(note?.y ?? 0);
     await findCard('Columns gone').getByText('The chart asks for a column that the data does not have').waitFor();

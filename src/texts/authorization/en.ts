@@ -22,6 +22,7 @@ export const texts = {
   passwordInstead: 'Sign in as the owner',
   anotherCompany: 'Another company',
   ssoFailed: 'The identity provider did not sign you in. Try again, or ask an administrator.',
+  storageBlocked: 'Your browser lets this site store nothing, which this way needs. Allow it, or sign in another way.',
 
   codeTitle: 'Look into your mailbox',
   codeSent: (email: string) => `If ${email} can sign in, a code is on its way there. It is good for ten minutes.`,

@@ -24,6 +24,8 @@ export const texts: AuthorizationTexts = {
   passwordInstead: 'Iniciar sesión como propietario',
   anotherCompany: 'Otra empresa',
   ssoFailed: 'El proveedor de identidad no inició tu sesión. Inténtalo de nuevo o habla con un administrador.',
+  storageBlocked:
+    'Tu navegador no deja que este sitio guarde datos, y esta forma lo necesita. Permítelo o inicia sesión de otra forma.',
 
   codeTitle: 'Revisa tu correo',
   codeSent: (email) => `Si ${email} puede iniciar sesión, un código está en camino. Sirve durante diez minutos.`,

@@ -23,6 +23,8 @@ export const texts: AuthorizationTexts = {
   passwordInstead: 'Entrar como proprietário',
   anotherCompany: 'Outra empresa',
   ssoFailed: 'O provedor de identidade não autenticou você. Tente de novo ou fale com um administrador.',
+  storageBlocked:
+    'Seu navegador não deixa este site guardar dados, o que esta forma exige. Permita isso ou entre de outra forma.',
 
   codeTitle: 'Veja sua caixa de entrada',
   codeSent: (email) => `Se ${email} puder entrar, um código está a caminho. Ele vale por dez minutos.`,

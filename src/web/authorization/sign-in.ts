@@ -187,8 +187,14 @@ function buildSocialForms({ slug, social }: Company): HTMLElement[] {
   });
 }
 
-const storeSignIn = (pendingSignIn: StoredSignIn): void =>
-  sessionStorage.setItem(STORAGE_KEY, JSON.stringify(pendingSignIn));
+/** Stores the pending sign-in in this tab. @throws ApiProblem where the browser blocks the storage of sites */
+function storeSignIn(pendingSignIn: StoredSignIn): void {
+  try {
+    sessionStorage.setItem(STORAGE_KEY, JSON.stringify(pendingSignIn));
+  } catch {
+    throw new ApiProblem(0, 'STORAGE_BLOCKED', AUTHORIZATION_TEXTS.storageBlocked);
+  }
+}
 
 /** Returns the pending sign-in stored in this tab, and deletes it; null also where the browser blocks the storage of sites. */
 function takeStoredSignIn(): StoredSignIn | null {

@@ -10,12 +10,12 @@ export interface Download {
 
 /**
  * Creates and opens the menu of a card. The browser shows the menu above all cards, closes it by Escape or a click elsewhere,
- * and moves the focus from the button into the menu by Tab; from then on the button itself opens the menu. @param status shows
- * the progress of a download @param listDownloads returns the downloads of the card's current content
+ * and moves the focus from the button into the menu by Tab; from then on the button itself opens the menu. @param showStatus
+ * shows the progress of a download @param listDownloads returns the downloads of the card's current content
  */
 export function openMenu(
   button: HTMLButtonElement,
-  status: HTMLElement,
+  showStatus: (text: string, isProblem?: boolean) => void,
   listDownloads: () => readonly Download[],
 ): void {
   const panel = h('div', {
@@ -43,19 +43,13 @@ export function openMenu(
   async function runDownload({ makeFile: make }: Download): Promise<void> {
     panel.hidePopover();
     button.focus();
-    setStatus(TEXTS.preparing, false);
+    showStatus(TEXTS.preparing);
     try {
       saveFile(await make());
-      setStatus('', false);
+      showStatus('');
     } catch (error) {
-      setStatus(toErrorMessage(error), true);
+      showStatus(toErrorMessage(error), true);
     }
-  }
-
-  function setStatus(text: string, isProblem: boolean): void {
-    status.textContent = text;
-    status.classList.toggle('error', isProblem);
-    status.hidden = text === '';
   }
 
   button.after(panel);

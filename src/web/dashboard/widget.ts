@@ -76,7 +76,7 @@ export function buildWidget(
   const downloadButton =
     download && h('button', { type: 'button', class: 'quiet icon download', hidden: true, onclick: openDownloads });
   if (downloadButton) labelButton(downloadButton, TEXTS.downloadOf(name), TEXTS.download);
-  const downloadStatus = h('p', { class: 'note', role: 'status', hidden: true });
+  const status = h('p', { class: 'note', role: 'status', hidden: true });
   const body = h('div', { class: 'body' });
   const noteElement = h('p', { class: 'note', hidden: true });
   const element = h(
@@ -90,7 +90,7 @@ export function buildWidget(
     ),
     body,
     noteElement,
-    downloadButton && downloadStatus,
+    status,
   );
 
   function toggleTable(): void {
@@ -99,7 +99,8 @@ export function buildWidget(
   }
 
   async function showFullScreen(): Promise<void> {
-    const { toggleFullScreen: toggleWhole } = await import('./full-screen.ts');
+    const { toggleFullScreen: toggleWhole } = await import('./full-screen.ts').catch(showMissingCode);
+    showStatus('');
     await toggleWhole(element, fullScreenButton);
   }
 
@@ -111,18 +112,11 @@ export function buildWidget(
     previousDrawing?.end();
   }
 
-  function setMessage(message: string, kind: 'empty' | 'error', resetFilters?: () => void): void {
-    toggleButton.hidden = noteElement.hidden = fullScreenButton.hidden = downloadStatus.hidden = true;
+  function setMessage(message: string, kind: 'empty' | 'error', button?: HTMLElement): void {
+    toggleButton.hidden = noteElement.hidden = fullScreenButton.hidden = status.hidden = true;
     if (downloadButton) downloadButton.hidden = true;
     paintChart = undefined;
-    setBody(
-      h(
-        'div',
-        { class: kind },
-        h('p', { role: kind === 'error' && 'alert' }, message),
-        resetFilters && h('button', { type: 'button', class: 'quiet', onclick: resetFilters }, TEXTS.reset),
-      ),
-    );
+    setBody(h('div', { class: kind }, h('p', { role: kind === 'error' && 'alert' }, message), button));
   }
 
   function setNote(text: string): void {
@@ -130,12 +124,29 @@ export function buildWidget(
     noteElement.hidden = text === '';
   }
 
+  function showStatus(text: string, isProblem = false): void {
+    status.textContent = text;
+    status.classList.toggle('error', isProblem);
+    status.hidden = text === '';
+  }
+
+  /** Says that code which is loaded on demand is gone after a deployment, or that the connection is lost. */
+  function showMissingCode(error: unknown): never {
+    showStatus(TEXTS.broken, true);
+    status.append(' ', buildReloadButton());
+    throw error;
+  }
+
   async function renderKeepingFocus(result: ViewResult): Promise<void> {
     // A point that is chosen by the keyboard may change the filters: the focus stays at the card.
     const hadFocus = document.hasFocus() && body.contains(document.activeElement);
     await fillCard(result).catch((error: unknown) => {
-      // The code that draws charts is gone after a deployment, or the connection is lost. A table needs none of it.
-      if (latestResult === result && !isShownAsTable) setMessage(TEXTS.broken, 'error');
+      // The code that draws charts cannot be loaded. A table needs none of it: the button that shows it stays.
+      if (latestResult === result && !isShownAsTable) {
+        const { hidden } = toggleButton;
+        setMessage(TEXTS.broken, 'error', buildReloadButton());
+        toggleButton.hidden = hidden;
+      }
       throw error;
     });
     if (hadFocus && document.activeElement === document.body) {
@@ -150,7 +161,8 @@ export function buildWidget(
     if (error) return setMessage(makeFailureText(error.error_code), 'error');
     if (rows.length === 0) {
       const resetFilters = reset?.();
-      return setMessage(resetFilters ? TEXTS.noRows : TEXTS.noData, 'empty', resetFilters);
+      if (!resetFilters) return setMessage(TEXTS.noData, 'empty');
+      return setMessage(TEXTS.noRows, 'empty', buildButton(TEXTS.reset, resetFilters));
     }
     paintChart = undefined;
     const data = { columns, rows };
@@ -169,14 +181,15 @@ export function buildWidget(
     } else if (chart.type === 'number') setBody(buildNumbers(data, chart, choosePoint));
     else await drawChart(result, data);
     if (downloadButton && latestResult === result) downloadButton.hidden = false;
-    downloadStatus.hidden = true;
+    status.hidden = true;
   }
 
   /** Opens the menu, whose code is loaded on demand; from then on the browser opens it. */
   async function openDownloads(): Promise<void> {
     if (!downloadButton || downloadButton.popoverTargetElement) return;
-    const { openMenu } = await import('./download-menu.ts');
-    if (!downloadButton.popoverTargetElement) openMenu(downloadButton, downloadStatus, listDownloads);
+    const { openMenu } = await import('./download-menu.ts').catch(showMissingCode);
+    showStatus('');
+    if (!downloadButton.popoverTargetElement) openMenu(downloadButton, showStatus, listDownloads);
   }
 
   function listDownloads(): Download[] {
@@ -233,6 +246,12 @@ export function buildWidget(
     isCut: () => table?.isPartlyHidden() ?? false,
   };
 }
+
+const buildButton = (text: string, onclick: () => void): HTMLElement =>
+  h('button', { type: 'button', class: 'quiet', onclick }, text);
+
+/** A browser does not ask again for code that it could not load once, until the page is loaded anew. */
+const buildReloadButton = (): HTMLElement => buildButton(TEXTS.retry, () => location.reload());
 
 /** Builds the numbers of the first row in large type, with their columns' names if there are several. */
 function buildNumbers(

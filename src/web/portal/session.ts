@@ -6,6 +6,19 @@ interface SessionTokens {
   refresh_token: string;
 }
 
+/** The stored session of a tab. A tab that was duplicated or opened again has a copy. */
+interface StoredSession {
+  /** Identifies the session among the tabs that have it; absent if it was stored by an earlier version. */
+  id?: string;
+  email: string;
+  company: string | undefined;
+  /** With the number of exchanges since the sign-in. */
+  tokens: SessionTokens & { exchanges?: number };
+}
+
+/** The time in which another tab of the session answers that it has newer tokens. Milliseconds. */
+const ANSWER_MS = 200;
+
 /** A signed-in viewer's access to the API. */
 export interface Session {
   email: string;
@@ -35,14 +48,14 @@ export async function signIn(companySlug: string, email: string, code: string): 
       body,
     },
   );
-  return createSession(companySlug, email, company.name, tokens);
+  return createSession(companySlug, { email, company: company.name, tokens });
 }
 
 /** Restores this tab's session after a reload. */
 export function restoreSession(companySlug: string): Session | undefined {
   try {
-    const { email, company, tokens } = JSON.parse(sessionStorage.getItem(formatStorageKey(companySlug)) ?? '{}');
-    return tokens && createSession(companySlug, email, company, tokens);
+    const stored: StoredSession | null = JSON.parse(sessionStorage.getItem(formatStorageKey(companySlug)) ?? 'null');
+    return stored?.tokens && createSession(companySlug, stored);
   } catch {
     return undefined;
   }
@@ -57,28 +70,50 @@ function tryWithStorage(work: () => void): void {
   } catch {}
 }
 
-/** Opens a session whose tokens are stored in this tab only and end with it. */
-function createSession(
-  companySlug: string,
-  email: string,
-  company: string | undefined,
-  initialTokens: SessionTokens,
-): Session {
-  let tokens = initialTokens;
+/**
+ * Opens a session whose tokens are stored in this tab only and end with it. A refresh token that was exchanged before ends the
+ * session: tabs that have the same session tell each other its newest tokens.
+ */
+function createSession(companySlug: string, storedSession: StoredSession): Session {
+  // Not by `randomUUID`, which some pages do not have: those without TLS.
+  const { id = crypto.getRandomValues(new Uint32Array(4)).join('-'), email, company } = storedSession;
+  let tokens = { exchanges: 0, ...storedSession.tokens };
   let pendingRefresh: Promise<void> | undefined;
+  let channel: BroadcastChannel | undefined;
 
   const storeTokens = () =>
     tryWithStorage(() =>
-      sessionStorage.setItem(formatStorageKey(companySlug), JSON.stringify({ email, company, tokens })),
+      sessionStorage.setItem(formatStorageKey(companySlug), JSON.stringify({ id, email, company, tokens })),
     );
-  const deleteTokens = () => tryWithStorage(() => sessionStorage.removeItem(formatStorageKey(companySlug)));
+  const deleteTokens = () =>
+    tryWithStorage(() => {
+      channel?.close();
+      sessionStorage.removeItem(formatStorageKey(companySlug));
+    });
+  const tellTokens = () => channel?.postMessage(tokens);
 
-  async function refreshTokens(): Promise<void> {
-    const body = { refresh_token: tokens.refresh_token };
-    tokens = await callApi<SessionTokens>('/api/v1/share-auth/refresh', { body });
+  function receiveTokens({ data }: MessageEvent<typeof tokens>): void {
+    if (data.exchanges < tokens.exchanges) tellTokens();
+    if (data.exchanges <= tokens.exchanges) return;
+    tokens = data;
     storeTokens();
   }
 
+  async function refreshTokens(): Promise<void> {
+    const { refresh_token, exchanges } = tokens;
+    tellTokens();
+    if (channel) await new Promise((resolve) => setTimeout(resolve, ANSWER_MS));
+    if (tokens.exchanges > exchanges) return;
+    const newTokens = await callApi<SessionTokens>('/api/v1/share-auth/refresh', { body: { refresh_token } });
+    tokens = { ...newTokens, exchanges: exchanges + 1 };
+    storeTokens();
+    tellTokens();
+  }
+
+  tryWithStorage(() => {
+    channel = new BroadcastChannel(`portal:${id}`);
+    channel.onmessage = receiveTokens;
+  });
   storeTokens();
   /** Calls `send` with the access token, and once more with a new token if that one has expired. */
   async function withToken<T>(send: (token: string) => Promise<T>): Promise<T> {
