@@ -141,11 +141,11 @@ function findRoot(model: MetricModel, item: SemanticItem, metric: Metric, call: 
   const { argument, filter } = call;
   const namesColumn = argument !== null && listTables([argument]).length > 0;
   const tables = namesColumn ? listTables(filter ? [argument, filter] : [argument]) : metric.tables;
-  const paths = tables.map((table) => tables.map((otherTable) => model.findPath(table, otherTable)));
-  const rootTable = tables.find((_, index) => paths[index]?.every(isPath));
+  const rootTable = model.findRoot(tables);
   if (rootTable) return rootTable;
   if (tables.length === 0) throw semanticItemUnknown('metric', item.name, 'it has no mapped table');
-  throw makeJoinFailure([item], paths.flat());
+  const paths = tables.flatMap((table) => tables.map((otherTable) => model.findPath(table, otherTable)));
+  throw makeJoinFailure([item], paths);
 }
 
 /** Returns the failure for tables that cannot be joined: the first reason found of ambiguous, fans_out, unreachable. */
