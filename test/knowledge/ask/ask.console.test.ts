@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createTable, makeColumn } from '../../managed-tables/support.ts';
+import { createTable, createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import { resetClock, stopClockAt } from '../../support/clock.ts';
 import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { expectSuccess } from '../../support/signed.ts';
+import { runBeforeNextStatement } from '../../support/tunnel.ts';
 import { createItemMaker, insertRows } from '../metrics/support.ts';
 import { createModel, NO_MODEL_ENV } from '../model.ts';
 import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
@@ -383,5 +384,28 @@ describe('a filter that the model chooses', () => {
     const model = await createModel(makeFilteredAnswer('Channel', 'WEB'));
     const { body } = await askQuestion(ownerCaller, 'How many sales in the web?', model.env);
     expect(body).toMatchObject({ kind: 'answer', query: { filters: [{ values: ['web'] }] }, result: { rows: [[1]] } });
+  });
+
+  it('holds no value of a denied table that took the name of an allowed one meanwhile', async () => {
+    const columns = [makeColumn('nickname')];
+    const open = await createTable(ownerCaller, 'nick_open', columns);
+    const secret = await createTable(ownerCaller, 'nick_secret', columns);
+    await insertRows(ownerCaller, open, [{ nickname: 'ana' }]);
+    await insertRows(ownerCaller, secret, [{ nickname: 'AnA' }]);
+    await metric('Nickname count', { formula: 'count(*)', mapped_tables: ['nick_open'] });
+    await dimension('Nickname', { mapped_columns: ['nick_open.nickname'] });
+    const { as } = await createAllowedUser(company, {
+      can: ['semantic:list', 'managed-tables:data-read'],
+      denied: ['managed-tables:data-read'],
+      deniedArns: [`*/${secret}`],
+    });
+    const { outcome } = await runBeforeNextStatement(company.id, /DISTINCT v FROM .*"nickname"/, async () => [
+      (await createTableClient(ownerCaller, open).put({ display_name: 'nick_was_open' })).status,
+      (await createTableClient(ownerCaller, secret).put({ display_name: 'nick_open' })).status,
+    ]);
+    const model = await createModel(makeFilteredAnswer('Nickname', 'ANA'));
+    const { body } = await askQuestion(as, { question: 'Who is called ANA?', execute: false }, model.env);
+    expect([await outcome, body.kind]).toEqual([[200, 200], 'refusal']);
+    expect(JSON.stringify([body, await model.asked()])).not.toContain('AnA');
   });
 });
