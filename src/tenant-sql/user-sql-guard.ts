@@ -6,7 +6,7 @@ import { ALLOWED_FUNCTIONS, ALLOWED_SETTINGS, ALLOWED_TYPES } from './user-sql-f
 export interface NamesToCheck {
   /** Names before a bracket: functions, if a function has the name; else aliases, tables, syntax. */
   calledNames: string[];
-  /** Names after a point, where PostgreSQL also accepts a function's name: `(row).pg_typeof`. */
+  /** Names after a point, where PostgreSQL also accepts a function's name: `('timezone').current_setting`. */
   fields: string[];
   /** All names: types, if the system has a type of that name. */
   typeNames: string[];
@@ -45,15 +45,15 @@ export function findNames(sql: string): { refusedName: string } | NamesToCheck {
 
 /**
  * The SQL that fails with `invalid input syntax for type integer: "name"` for a name that is a function, or a type of the
- * system's own: SQL has no simpler way to fail. `listCheckValues` makes its values. A function can be called as a field of the
- * rows it takes, if it takes any type or any row (`any`, `anyelement`, `anynonarray`, `anycompatible`, `anycompatiblenonarray`,
- * `record`).
+ * system's own: SQL has no simpler way to fail. `listCheckValues` makes its values. A function that takes one argument can be
+ * called as a field of any value, also by `f.name` of `FROM lower('…') AS f`. Thus a column of such a name cannot be told from it,
+ * and can only be named without its table.
  */
 export const CHECK_NAMES_SQL = `SELECT min(name::text)::integer FROM (
     SELECT proname FROM pg_catalog.pg_proc WHERE proname = ANY ($1::name[])
     UNION ALL
     SELECT proname FROM pg_catalog.pg_proc
-      WHERE proname = ANY ($2::name[]) AND proargtypes[0] IN (2276, 2283, 2776, 5077, 5079, 2249)
+      WHERE proname = ANY ($2::name[]) AND pronargs >= 1 AND pronargs - pronargdefaults <= 1
     UNION ALL
     SELECT typname FROM pg_catalog.pg_type
       WHERE typname = ANY ($3::name[]) AND typnamespace = 'pg_catalog'::pg_catalog.regnamespace

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createOwnedCompany } from '../support/companies.ts';
+import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { readStatusAndCode } from '../support/console.ts';
 import { sendDuringRace } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
@@ -46,6 +46,22 @@ it.each(['metric', 'entity'])(
     expect((await changeItem(other, { status: 'draft', [field]: [] })).status).toBe(200);
   },
 );
+
+it('a refused change of the kind names only referring items that the caller may get', async () => {
+  const name = makeName('Referred to');
+  const id = await createItemOfConcept({ name });
+  const shownItem = await createItemOfConcept({ depends_on_metrics: [id] });
+  const hiddenItem = await createItemOfConcept({ formula: `{{${name}}} * 2` });
+  const readNamedItems = async (user: Parameters<typeof createAllowedUser>[1]) => {
+    const { as } = await createAllowedUser(company, user);
+    const answer = await as.patch(`${KNOWLEDGE_PATH}/semantic/${id}`, { json: { kind: 'dimension' } });
+    expect(readStatusAndCode(answer)).toEqual(IN_USE_ERROR);
+    return answer.body.details.items.map((item: { id: string }) => item.id);
+  };
+  const deniedUser = { can: ['semantic:*'], denied: ['semantic:list'], deniedArns: [`*:item/${hiddenItem}`] };
+  expect(await readNamedItems(deniedUser)).toEqual([shownItem]);
+  expect(await readNamedItems({ can: ['semantic:update'] })).toEqual([]);
+});
 
 it('the kind of a metric cannot be changed while a formula builds on it', async () => {
   const name = makeName('Built on');

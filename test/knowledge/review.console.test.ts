@@ -65,6 +65,15 @@ describe('the acceptance of a suggestion', () => {
     expect((await ownerCaller.get(SUGGESTIONS_PATH)).body.records.map(({ _id }: { _id: string }) => _id)).toContain(id);
   });
 
+  it('is refused without the differences for a caller who may not get the target', async () => {
+    const { id, conceptId } = await createSuggestion(ownerCaller);
+    await ownerCaller.patch(`${KNOWLEDGE_PATH}/concepts/${conceptId}`, { json: { description: 'Mine.' } });
+    const { as } = await createAllowedUser(company, { can: ['knowledge_reviews:review', 'concepts:update'] });
+    const bulkAnswer = await as.post(`${SUGGESTIONS_PATH}/bulk-accept`, { json: { ids: [id] } });
+    for (const { details } of [(await acceptSuggestion(as, id)).body, bulkAnswer.body.failed[0]])
+      expect(details).toEqual({ version_suggested_for: 1, version_now: 2, difference: [] });
+  });
+
   it('is refused if the target has been archived since the suggestion', async () => {
     const { id, conceptId } = await createSuggestion(ownerCaller);
     await ownerCaller.delete(`${KNOWLEDGE_PATH}/concepts/${conceptId}`);

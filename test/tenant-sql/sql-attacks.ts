@@ -65,6 +65,15 @@ export const SQL_ATTACKS = [
   'SELECT pg_reload_conf()',
   'SELECT pg_switch_wal()',
   "SELECT pg_logical_emit_message(false, 'a', 'b')",
+  // The same, called as a field of a value.
+  "SELECT ('SELECT to_tsvector(current_user::text)').ts_stat",
+  "SELECT (SELECT 'SELECT to_tsvector(''a'')').ts_stat",
+  "SELECT words.ts_stat FROM lower('SELECT to_tsvector(''a'')') AS words",
+  'SELECT (519204880::bigint).pg_advisory_lock',
+  'SELECT n.pg_try_advisory_lock FROM generate_series(1, 2) AS n',
+  'SELECT (s.n).pg_terminate_backend FROM sales AS s',
+  "SELECT ('/etc/passwd').pg_read_file",
+  'SELECT (1::oid).lo_get',
   // What schema public does not hold.
   'SELECT * FROM console.secret',
   'SELECT * FROM console.managed_tables',

@@ -1,10 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createTable, createTableClient, makeColumn } from '../../managed-tables/support.ts';
 import { resetClock, stopClockAt } from '../../support/clock.ts';
 import { createAllowedUser, createProvisionedCompany } from '../../support/companies.ts';
 import { readStatusAndCode } from '../../support/console.ts';
 import { expectSuccess } from '../../support/signed.ts';
+import { runBeforeNextStatement } from '../../support/tunnel.ts';
+import { createItemMaker, insertRows } from '../metrics/support.ts';
 import { createModel, NO_MODEL_ENV } from '../model.ts';
-import { KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
+import { createConcept, KNOWLEDGE_PATH, makeName, readInvalidFields } from '../support.ts';
 import { askQuestion, createOrders, makeAnswer, makeClarification, REFUSAL, readPrompt } from './support.ts';
 
 const company = await createProvisionedCompany();
@@ -351,5 +354,58 @@ describe('a question', () => {
     const model = await createModel(makeAnswer({}));
     for (const question of ['売上はいくらですか？', 'Сколько мы продали?', 'कितना बिका?', '🤔 a'])
       expect((await askQuestion(ownerCaller, question, model.env)).body.kind).toBe('answer');
+  });
+});
+
+describe('a filter that the model chooses', () => {
+  const { metric, dimension, mapping } = createItemMaker(
+    () => ownerCaller,
+    () => conceptId,
+  );
+  let conceptId: string;
+  beforeAll(async () => {
+    conceptId = await createConcept(ownerCaller);
+  });
+  const makeFilteredAnswer = (name: string, value: string) =>
+    makeAnswer({ metrics: [`${name} count`], filters: [{ dimension: name, op: 'eq', values: [value] }] });
+
+  it('may be by a dimension whose filters name another table than its value', async () => {
+    const buyers = await createTable(ownerCaller, 'buyers', [makeColumn('active', 'boolean')]);
+    const sales = await createTable(ownerCaller, 'sales', [makeColumn('buyer_id'), makeColumn('channel')]);
+    const [buyerId] = await insertRows(ownerCaller, buyers, [{ active: true }]);
+    await insertRows(ownerCaller, sales, [
+      { buyer_id: buyerId, channel: 'web' },
+      { buyer_id: null, channel: 'web' },
+    ]);
+    await mapping('Sales of buyers', { mapped_relations: ['sales.buyer_id = buyers.id'] });
+    await metric('Channel count', { formula: 'count(*)', mapped_tables: ['sales'] });
+    const fields = { formula: 'sales.channel', filters: ['buyers.active'], mapped_tables: ['sales', 'buyers'] };
+    await dimension('Channel', fields);
+    const model = await createModel(makeFilteredAnswer('Channel', 'WEB'));
+    const { body } = await askQuestion(ownerCaller, 'How many sales in the web?', model.env);
+    expect(body).toMatchObject({ kind: 'answer', query: { filters: [{ values: ['web'] }] }, result: { rows: [[1]] } });
+  });
+
+  it('holds no value of a denied table that took the name of an allowed one meanwhile', async () => {
+    const columns = [makeColumn('nickname')];
+    const open = await createTable(ownerCaller, 'nick_open', columns);
+    const secret = await createTable(ownerCaller, 'nick_secret', columns);
+    await insertRows(ownerCaller, open, [{ nickname: 'ana' }]);
+    await insertRows(ownerCaller, secret, [{ nickname: 'AnA' }]);
+    await metric('Nickname count', { formula: 'count(*)', mapped_tables: ['nick_open'] });
+    await dimension('Nickname', { mapped_columns: ['nick_open.nickname'] });
+    const { as } = await createAllowedUser(company, {
+      can: ['semantic:list', 'managed-tables:data-read'],
+      denied: ['managed-tables:data-read'],
+      deniedArns: [`*/${secret}`],
+    });
+    const { outcome } = await runBeforeNextStatement(company.id, /DISTINCT v FROM .*"nickname"/, async () => [
+      (await createTableClient(ownerCaller, open).put({ display_name: 'nick_was_open' })).status,
+      (await createTableClient(ownerCaller, secret).put({ display_name: 'nick_open' })).status,
+    ]);
+    const model = await createModel(makeFilteredAnswer('Nickname', 'ANA'));
+    const { body } = await askQuestion(as, { question: 'Who is called ANA?', execute: false }, model.env);
+    expect([await outcome, body.kind]).toEqual([[200, 200], 'refusal']);
+    expect(JSON.stringify([body, await model.asked()])).not.toContain('AnA');
   });
 });

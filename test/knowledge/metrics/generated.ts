@@ -137,7 +137,7 @@ const arbitraryAggregate: fc.Arbitrary<OracleFormula> = fc
       'count_distinct' as const,
     ),
     fc.option(arbitraryNumericPart, { freq: 8 }),
-    fc.option(condition, { freq: 1 }),
+    fc.option(condition, { freq: 2 }),
   )
   .map(([name, argument, filter]) => ({
     kind: 'aggregate',
@@ -233,7 +233,7 @@ const query = fc
         ),
         fc.nat({ max: 9 }),
       ),
-      { freq: 1 },
+      { freq: 2 },
     ),
   })
   .map(({ metrics, asked, dimensions, grouped, grain, filter }) => ({

@@ -140,8 +140,8 @@ export class Oracle {
 
   /** Finds the table whose rows an aggregate counts or sums; undefined if there is none. */
   #findRootTable(aggregate: OracleAggregate, metric: OracleMetric): string | undefined {
-    const namedTables = [...new Set([...(aggregate.argument?.tables ?? []), ...(aggregate.filter?.tables ?? [])])];
-    const tables = namedTables.length > 0 ? namedTables : [metric.table];
+    const { argument, filter } = aggregate;
+    const tables = argument ? [...new Set([...argument.tables, ...(filter?.tables ?? [])])] : [metric.table];
     const paths = tables.map((table) => tables.map((other) => this.findPath(table, other)));
     const rootTable = tables.find((_, index) => paths[index]?.every(Array.isArray));
     if (rootTable === undefined) this.#refuse(paths.flat());

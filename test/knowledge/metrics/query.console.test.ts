@@ -118,6 +118,19 @@ describe('a metric query', () => {
     expect(await queryRows({ metrics: ['Revenue', 'Refunded', 'Average order'] })).toEqual([[188, 24, 37.6]]);
   });
 
+  it.each(['count(*)', 'count(1)'])(
+    'counts the rows of its own table by %s, whichever table FILTER names',
+    async (call) => {
+      const mapped_tables = ['orders', 'customers'];
+      const name = `Recife by ${call}`;
+      await metric(name, { formula: `${call} FILTER (WHERE customers.city = 'Recife')`, mapped_tables });
+      expect(await queryRows({ metrics: [name], dimensions: ['Status'] })).toEqual([
+        ['OPEN', 1],
+        ['PAID', 1],
+      ]);
+    },
+  );
+
   it('leaves out groups that no metric counts, and a metric that is absent from a group is null', async () => {
     expect(await queryRows({ metrics: ['Paid'], dimensions: ['Status'] })).toEqual([['PAID', 138]]);
     expect(await queryRows({ metrics: ['Paid', 'Orders'], dimensions: ['Status'] })).toEqual([

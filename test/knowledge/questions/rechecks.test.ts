@@ -5,7 +5,7 @@ import { createAllowedUser, createProvisionedCompany } from '../../support/compa
 import { runSql, selectRow, sendDuringRace } from '../../support/race.ts';
 import { expectSuccess } from '../../support/signed.ts';
 import { deliverMessage } from '../../uploads/support.ts';
-import { KNOWLEDGE_PATH, makeName } from '../support.ts';
+import { createItem, KNOWLEDGE_PATH, makeName } from '../support.ts';
 import { createQuestion, createSumMetric, QUESTIONS_PATH } from './support.ts';
 
 const company = await createProvisionedCompany();
@@ -84,6 +84,32 @@ describe('a verified question', () => {
     expect(records.find((record: { _id: string }) => record._id === _id).stale_reason).toBe(GENERIC_REASON);
     await expectSuccess(ownerCaller.post(indexesPath, { json: { columns: ['a'], unique: true } }));
     await expectState(_id, 'verified');
+  });
+
+  it('is stale if it compiles only for who wrote it, from whom a second relation is hidden', async () => {
+    const [facts, names] = [await createSumMetric(ownerCaller), await createSumMetric(ownerCaller)];
+    const [fact, name] = [facts.table.name, names.table.name];
+    const dimension = makeName('Name');
+    const active = { status: 'active', mapped_columns: [`${name}.b`] };
+    await createItem(ownerCaller, {
+      ...active,
+      kind: 'dimension',
+      name: dimension,
+      mapped_relations: [`${fact}.a = ${name}.id`],
+    });
+    const hiddenItem = await createItem(ownerCaller, {
+      ...active,
+      kind: 'mapping',
+      mapped_relations: [`${fact}.b = ${name}.id`],
+    });
+    const { as } = await createAllowedUser(company, {
+      can: ['*'],
+      denied: ['semantic:list'],
+      deniedArns: [`*:item/${hiddenItem}`],
+    });
+    const json = { question: makeName('By name'), query: { metrics: [facts.metric], dimensions: [dimension] } };
+    expect((await ownerCaller.post(QUESTIONS_PATH, { json })).body.error).toBe('SEMANTIC_QUERY_AMBIGUOUS');
+    expect(await expectSuccess(as.post(QUESTIONS_PATH, { json }))).toMatchObject({ status: 'stale' });
   });
 
   it('keeps its ETag when it is only checked again', async () => {

@@ -7,6 +7,7 @@ import type { SemanticItem } from './definition.ts';
 import type { ValueType } from './expression.ts';
 import { mayReadTables, type PreparedQuery } from './prepare.ts';
 import { readQueryItems } from './resolve.ts';
+import { areTablesUnchanged } from './tables.ts';
 import { makeEqualValuesSql, makeSampleSql, makeSimilarValuesSql, type ValuesSql } from './values.ts';
 
 /** The limits of a statement that samples values, which reads few rows. */
@@ -19,7 +20,10 @@ const MAX_LOOKUP_VALUES = 50;
 const MAX_SIMILAR_VALUES = 5;
 const MAX_DESCRIBED_VALUES = 3;
 
-/** Runs statements under the read-only login. @returns the values that each has found; undefined for one that failed */
+/**
+ * Runs statements under the read-only login. @returns the values that each has found; undefined for one that failed, and for all if
+ * a table was renamed or changed meanwhile, so that another table may have been read
+ */
 async function readValues(
   ctx: PrincipalContext,
   statements: readonly ValuesSql[],
@@ -33,6 +37,8 @@ async function readValues(
       statements.map(({ statement }) => ({ statement, limits: { ...limits, isInternal: true } })),
     );
     const settledRuns = await Promise.allSettled(runs);
+    const tables = statements.flatMap((statement) => statement.tables);
+    if (!(await areTablesUnchanged(ctx, tables))) return statements.map(() => undefined);
     return settledRuns.map((settledRun) => {
       if (settledRun.status === 'fulfilled') return settledRun.value.rows.map(([value]) => String(value));
       if (settledRun.reason instanceof Failure) return undefined;

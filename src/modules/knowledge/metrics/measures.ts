@@ -133,15 +133,19 @@ export class Measures {
 const makeMetricTooLargeFailure = (item: SemanticItem, limitText: string) =>
   semanticItemUnknown('metric', item.name, `the query would be computed from more than ${limitText}`);
 
-/** Finds the table of an aggregate whose rows each match at most one row of every other table of the aggregate. */
+/**
+ * Finds the table of an aggregate whose rows each match at most one row of every other table of the aggregate. Where it
+ * aggregates no column, as `count(*)` does, the rows are the metric's, of whatever table its `FILTER` is.
+ */
 function findRoot(model: MetricModel, item: SemanticItem, metric: Metric, call: Aggregate): Table {
-  const namedTables = listTables([call.argument, call.filter].filter((part) => part !== null));
-  const tables = namedTables.length > 0 ? namedTables : metric.tables;
-  const paths = tables.map((table) => tables.map((otherTable) => model.findPath(table, otherTable)));
-  const rootTable = tables.find((_, index) => paths[index]?.every(isPath));
+  const { argument, filter } = call;
+  const namesColumn = argument !== null && listTables([argument]).length > 0;
+  const tables = namesColumn ? listTables(filter ? [argument, filter] : [argument]) : metric.tables;
+  const rootTable = model.findRoot(tables);
   if (rootTable) return rootTable;
   if (tables.length === 0) throw semanticItemUnknown('metric', item.name, 'it has no mapped table');
-  throw makeJoinFailure([item], paths.flat());
+  const paths = tables.flatMap((table) => tables.map((otherTable) => model.findPath(table, otherTable)));
+  throw makeJoinFailure([item], paths);
 }
 
 /** Returns the failure for tables that cannot be joined: the first reason found of ambiguous, fans_out, unreachable. */

@@ -1,7 +1,7 @@
 import { type Dimension, type Metric, parseDimension, parseMetric, type SemanticItem } from './definition.ts';
 import { ExpressionError, type Table, TextBudget, type ValueType } from './expression.ts';
 import { semanticItemUnknown } from './failures.ts';
-import { type MissingPath, type Path, parseRelations, Relations } from './relations.ts';
+import { isPath, type MissingPath, type Path, parseRelations, Relations } from './relations.ts';
 
 /** The maximum length of a chain of metrics in which each builds on the next. */
 const MAX_DEPTH = 10;
@@ -36,6 +36,11 @@ export class MetricModel {
 
   findPath(from: Table, to: Table): Path | MissingPath {
     return this.#relations.findPath(from, to);
+  }
+
+  /** Finds the table whose rows each match at most one row of every other of these tables; undefined if there is none. */
+  findRoot(tables: readonly Table[]): Table | undefined {
+    return tables.find((table) => tables.every((otherTable) => isPath(this.findPath(table, otherTable))));
   }
 
   getDimension(item: SemanticItem): Dimension {

@@ -4,10 +4,9 @@ import { queryFailed } from '../../../tenant-sql/failures.ts';
 import { runUserSql, STANDARD_LIMITS, type UserSqlResult } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { CompiledQuery } from './compile.ts';
-import type { Table } from './expression.ts';
 import { type PreparedQuery, prepareForReader, requireReadableTables } from './prepare.ts';
 import type { MetricQueryInput } from './query.ts';
-import { readTables } from './tables.ts';
+import { areTablesUnchanged } from './tables.ts';
 
 /** The result of a metric query, with its SQL and the items that it used. */
 export type MetricResult = UserSqlResult & Pick<CompiledQuery, 'used'> & { sql: string };
@@ -56,15 +55,4 @@ async function runStatement(
     // The answer need not wait for it.
     ctx.defer(database.close());
   }
-}
-
-/** Tells whether tables still have the names, columns and unique indexes that a statement was compiled for. */
-async function areTablesUnchanged(ctx: PrincipalContext, tables: readonly Table[]): Promise<boolean> {
-  const now = await readTables(
-    ctx,
-    tables.map(({ id }) => id),
-  );
-  const describeShape = ({ id, name, version, uniqueColumns }: Table) =>
-    JSON.stringify([id, name, version, [...uniqueColumns].sort()]);
-  return new Set(tables.map(describeShape)).symmetricDifference(new Set(now.map(describeShape))).size === 0;
 }

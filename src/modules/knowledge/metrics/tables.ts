@@ -16,3 +16,14 @@ export async function readTables(ctx: CompanyContext, idsOrNames: readonly strin
   const foundTables = await findTablesWithUniqueColumns(ctx, [...new Set(idsOrNames)]);
   return foundTables.map(({ table, uniqueColumns: unique }) => toTable(table, unique));
 }
+
+/** Tells whether tables still have the names, columns and unique indexes that a statement was compiled for. */
+export async function areTablesUnchanged(ctx: CompanyContext, tables: readonly Table[]): Promise<boolean> {
+  const now = await readTables(
+    ctx,
+    tables.map(({ id }) => id),
+  );
+  const describeShape = ({ id, name, version, uniqueColumns }: Table) =>
+    JSON.stringify([id, name, version, [...uniqueColumns].sort()]);
+  return new Set(tables.map(describeShape)).symmetricDifference(new Set(now.map(describeShape))).size === 0;
+}

@@ -30,8 +30,8 @@ function makeValuesSql(
   writeStatement: (from: string, bindValue: BindValue) => string,
 ): ValuesSql {
   const value = compileDimension(model, item);
-  const [root] = listTables([value]) as [Table, ...Table[]];
-  const joinedTables = new JoinedTables(model, root);
+  const tables = listTables([value]) as [Table, ...Table[]];
+  const joinedTables = new JoinedTables(model, model.findRoot(tables) ?? tables[0]);
   joinedTables.joinTables([item], [value]);
   const { values, bindValue } = createTextBindings();
   const as = joinedTables.createRenderer(new TextBudget(MAX_SQL_LENGTH), bindValue);

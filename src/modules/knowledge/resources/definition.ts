@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod';
-import type { CompanyContext } from '../../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import type { Content, ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import type { FieldProblem } from '../../../kernel/failure.ts';
 import { limitCombiningMarks } from '../../../kernel/text.ts';
@@ -74,7 +74,7 @@ export interface ResourceDefinition<C extends Content = Content> {
    * Checks a change that other resources may rely on, such as a change of an item's kind. @returns what must hold at its write
    * @throws the reason why the change is refused
    */
-  beforeChange?(ctx: CompanyContext, currentResource: Resource<C>, content: C): Promise<WriteCondition | undefined>;
+  beforeChange?(ctx: PrincipalContext, currentResource: Resource<C>, content: C): Promise<WriteCondition | undefined>;
   /** Returns the message, sent after each write, that checks the resources depending on this one. */
   recheck?(companyId: string, check: CheckResult | undefined): RecheckMessage;
 }

@@ -1,4 +1,5 @@
-import type { CompanyContext } from '../../../context.ts';
+import { mayGetRecord } from '../../../access/denials.ts';
+import type { PrincipalContext } from '../../../context.ts';
 import { listMetricNames } from '../metrics/tokens.ts';
 import { normalizeName } from '../resources/definition.ts';
 import { semanticItemInUse } from '../resources/failures.ts';
@@ -7,11 +8,12 @@ import type { SemanticItem } from './item.ts';
 import { hasNoNewReferrers, selectPossibleReferrers } from './store.ts';
 
 /**
- * Throws if a metric or an entity would become another kind of item while other items refer to it. @returns the condition that
- * must hold at the write, as another item may begin to refer to it in between
+ * Throws if a metric or an entity would become another kind of item while other items refer to it, of which the failure
+ * names those that the caller may get. @returns the condition that must hold at the write, as another item may begin to refer to
+ * it in between
  */
 export async function requireUnreferenced(
-  ctx: CompanyContext,
+  ctx: PrincipalContext,
   { id, content: { kind, name } }: Resource<SemanticItem>,
   changedItem: SemanticItem,
 ): Promise<ReturnType<typeof hasNoNewReferrers> | undefined> {
@@ -23,6 +25,9 @@ export async function requireUnreferenced(
     formula !== null &&
     listMetricNames(formula).some((metricName) => normalizeName(metricName) === normalizeName(name));
   const referringItems = referrers.filter(({ refers, formula }) => refers || buildsOnItem(formula));
-  if (referringItems.length > 0) throw semanticItemInUse(kind, referringItems);
+  if (referringItems.length > 0) {
+    const namedItems = referringItems.filter((item) => mayGetRecord(ctx.actor, 'semantic', item.id));
+    throw semanticItemInUse(kind, namedItems);
+  }
   return hasNoNewReferrers(companyId, id, referrers);
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { mayGetRecord } from '../../../access/denials.ts';
 import { requireAction } from '../../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import { concurrentChange } from '../../../db/failures.ts';
@@ -209,7 +210,10 @@ export async function findAcceptedResourceIds(ctx: CompanyContext, ids: string[]
   return new Map(rows.map(({ id, resourceId }) => [id, resourceId]));
 }
 
-/** Returns the target of a suggestion, if its version is still the one that the model read. */
+/**
+ * Returns the target of a suggestion, if its version is still the one that the model read. The failure shows the differences to
+ * callers who may get the target.
+ */
 async function requireUnchangedTarget(
   ctx: PrincipalContext,
   { targetType, targetId, targetVersion, payload }: store.SuggestionRow,
@@ -217,9 +221,11 @@ async function requireUnchangedTarget(
   const { definition } = getTargetDefinition(targetType);
   const currentTarget = await getResource(ctx, definition, targetId as string);
   if (currentTarget.version === targetVersion) return currentTarget;
+  const versions = { suggestedForVersion: targetVersion as number, currentVersion: currentTarget.version };
+  if (!mayGetRecord(ctx.actor, currentTarget.resourceType, currentTarget.id)) throw suggestionStale(versions, []);
   const previousContent = await getContentAtVersion(ctx, currentTarget.id, targetVersion as number);
   throw suggestionStale(
-    { suggestedForVersion: targetVersion as number, currentVersion: currentTarget.version },
+    versions,
     compareContents(previousContent ?? {}, { ...currentTarget.content, status: currentTarget.status }, payload),
   );
 }
