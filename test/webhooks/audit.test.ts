@@ -6,12 +6,14 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { FollowedRecords } from '../../src/logs/followed-records.ts';
 import type { LogKind } from '../../src/logs/log.ts';
 import { mergeLateRecords, moveOldestRecords } from '../../src/logs/move-to-files.ts';
+import { streamLog } from '../../src/modules/webhooks/stream.ts';
 import type { CompanyLog } from '../../src/objects/company-log.ts';
 import { settleLog } from '../company-log/support.ts';
 import { makePath, operator } from '../organizations/support.ts';
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
+import { runInContext } from '../support/context.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
 
@@ -127,6 +129,31 @@ describe('the audit stream of a webhook endpoint', () => {
     expect((await listIds()).next).toBeDefined();
     await ownLog.unfollow(['audit'], 1);
     expect((await listIds()).next).toBeUndefined();
+  });
+
+  it('delivers a late record that arrives between those of a batch whose delivery was interrupted', async () => {
+    const other = await createOwnedCompany();
+    const receiver = createReceiver();
+    await createEndpoint(other, receiver, ['audit.records']);
+    const [first, between, last] = [1, 2, 3].map((ms) => makeRecordAt(Date.now() + ms)) as [
+      ReturnType<typeof makeRecordAt>,
+      ReturnType<typeof makeRecordAt>,
+      ReturnType<typeof makeRecordAt>,
+    ];
+    const handOut = (lateRecords: object[], confirm: () => Promise<boolean>) => {
+      const following = async (kind: LogKind) =>
+        kind === 'audit'
+          ? { follows: 1, records: [], upTo: {}, late: lateRecords, lateRecords, redactions: 0 }
+          : undefined;
+      const COMPANY_LOG = { getByName: () => ({ following, followed: confirm }) };
+      return runInContext({ kind: 'system', companyId: other.id }, (ctx) =>
+        streamLog({ ...ctx, bindings: { ...ctx.bindings, COMPANY_LOG } } as never),
+      );
+    };
+    const interrupt = () => Promise.reject(new Error('interrupted'));
+    await expect(handOut([first, last], interrupt)).rejects.toThrow('interrupted');
+    await handOut([first, between, last], async () => true);
+    await expect.poll(async () => (await listReceivedRecords(receiver)).map(({ id }) => id)).toContain(between.id);
   });
 
   it('ends once no endpoint subscribes to it', async () => {

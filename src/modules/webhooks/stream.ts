@@ -82,7 +82,7 @@ async function deliverAuditRecords(
 }
 
 /**
- * Builds the delivery of a batch of audit records. Equal first and last records give the same id.
+ * Builds the delivery of a batch of audit records. The same records give the same id, and one more another: it is not sent yet.
  * @param sourceBackfillId the id of a backfill, whose batches get other ids
  */
 async function buildBatch(
@@ -92,9 +92,11 @@ async function buildBatch(
 ): Promise<DeliveryInput> {
   const { companyId } = ctx.actor;
   const [firstRecord, lastRecord] = [records[0], records.at(-1)] as [LogRecord, LogRecord];
-  const id = (
-    await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, sourceBackfillId, firstRecord.id, lastRecord.id].join('\n'))
-  ).slice(0, 24);
+  const recordIds = records.map((record) => record.id);
+  const id = (await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, sourceBackfillId, ...recordIds].join('\n'))).slice(
+    0,
+    24,
+  );
   const fullRecords = records.map((record) => ({ ...record, companyId }));
   const data = findEventType(AUDIT_RECORDS_TYPE).view({ records: fullRecords } as never, undefined as never);
   return toDeliveryInput({
