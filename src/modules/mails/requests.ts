@@ -99,7 +99,7 @@ export function prepareInvitationMail(ctx: Context, request: MailRequest<'invita
   return {
     statement: insertLimitedRequest(ctx.db, record, listLimits('invitation', record)),
     isStored: isRequestStored(record.id),
-    send: () => ctx.defer(sendClaimedRequest(ctx, record, send as SendMail)),
+    send: () => ctx.defer(() => sendClaimedRequest(ctx, record, send as SendMail)),
   };
 }
 
