@@ -122,12 +122,13 @@ export const insertEvents = (db: ControlDb, companyId: string, records: readonly
     )
     .onConflictDoNothing();
 
-/** Selects active companies with events that have waited since a time (ms). */
+/** Selects active companies with events that have waited since a time (ms), others each time: those of some may be stuck. */
 export const selectCompaniesWithPendingEvents = (db: ControlDb, waitingSince: number, limit: number) =>
   db
     .selectDistinct({ companyId: events.companyId })
     .from(events)
     .where(and(lte(events.occurredAt, waitingSince), isCompanyActive(events.companyId)))
+    .orderBy(sql`random()`)
     .limit(limit);
 
 /** Deletes events from before a time (ms) of companies without a webhook endpoint. */
