@@ -6,7 +6,7 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { FollowedRecords } from '../../src/logs/followed-records.ts';
 import type { LogKind } from '../../src/logs/log.ts';
 import { mergeLateRecords, moveOldestRecords } from '../../src/logs/move-to-files.ts';
-import { streamLog } from '../../src/modules/webhooks/stream.ts';
+import { backfillAudit, streamLog } from '../../src/modules/webhooks/stream.ts';
 import type { CompanyLog } from '../../src/objects/company-log.ts';
 import { settleLog } from '../company-log/support.ts';
 import { makePath, operator } from '../organizations/support.ts';
@@ -300,6 +300,26 @@ describe('a backfill of the audit stream', () => {
     const listMovedRecordIds = async () =>
       (await listReceivedRecords(receiver)).filter(({ route }) => route === '/moved').map(({ id }) => id);
     await expect.poll(listMovedRecordIds).toEqual(records.map(({ id }) => id).toReversed());
+  });
+
+  it('pauses while a hundred of its batches wait to be sent', async () => {
+    const ownCompany = await createOwnedCompany();
+    const { _id } = await createEndpoint(ownCompany, createReceiver(), ['audit.records']);
+    await runInDurableObject(env.WEBHOOK_SENDER.getByName(_id), (_, { storage }) => {
+      for (let n = 0; n < 100; n += 1)
+        storage.sql.exec(
+          "INSERT INTO deliveries VALUES (?1, ?1, 'audit.records', '{}', 'pending', '[]', 0, ?2, 1, ?3)",
+          ...[`waiting-${n}`, Date.now() + DAY_MS, Date.now()],
+        );
+    });
+    const range = { from: Date.now() - DAY_MS, to: Date.now() };
+    const message = { type: 'webhooks.backfill', companyId: ownCompany.id, endpointId: _id, backfillId: 'b', ...range };
+    const sentMessages: unknown[] = [];
+    const jobs = { send: async (...sent: unknown[]) => void sentMessages.push(sent) };
+    await runInContext({ kind: 'system', companyId: ownCompany.id }, (ctx) =>
+      backfillAudit({ ...ctx, jobs } as never, message as never),
+    );
+    expect(sentMessages).toEqual([[message, 60]]);
   });
 
   it('sends the stored records, the newest first', async () => {

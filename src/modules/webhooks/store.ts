@@ -91,12 +91,25 @@ export const selectEndpointsUnderOlderKey = (db: ControlDb, prefix: string, limi
     )
     .limit(limit);
 
-/** Selects the events of a company that are not delivered yet, the oldest first, each with the text of its record. */
-export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
+/**
+ * Selects the events of a company that are not delivered yet, the oldest first, each with the text of its record. @param after the
+ * event after which they follow
+ */
+export const selectEvents = (
+  db: ControlDb,
+  companyId: string,
+  limit: number,
+  after?: { occurredAt: number; id: string },
+) =>
   db
     .select({ ...getTableColumns(events), text: sql<string>`${events.record} || ''`.as('text') })
     .from(events)
-    .where(eq(events.companyId, companyId))
+    .where(
+      and(
+        eq(events.companyId, companyId),
+        after && sql`(${events.occurredAt}, ${events.id}) > (${after.occurredAt}, ${after.id})`,
+      ),
+    )
     .orderBy(events.occurredAt, events.id)
     .limit(limit);
 
