@@ -91,8 +91,8 @@ export interface Context<A extends Actor = Actor> {
   /** Milliseconds since the epoch. */
   now(): number;
   newId(): string;
-  /** Registers work that may continue after the answer was sent. */
-  defer(work: Promise<unknown>): void;
+  /** Registers work that may continue after the answer was sent. A function is called at once, but not in a dry run. */
+  defer(work: Promise<unknown> | (() => Promise<unknown>)): void;
   /** Registers a function that runs when the request ends, the last registered first. Its failures are logged, never answered. */
   cleanup(close: () => Promise<void>): void;
 }
@@ -205,7 +205,7 @@ export function openContext<A extends Actor>(
     },
     now: () => clock.now(),
     newId: () => newId(clock.now()),
-    defer: (work) => origin.waitUntil(work),
+    defer: (work) => origin.waitUntil(typeof work === 'function' ? work() : work),
     cleanup: (closeResource) => {
       closers.push(closeResource);
     },

@@ -25,18 +25,12 @@ const EVENT_WRITE_PATTERN = new RegExp(
 );
 
 /**
- * SQL of the first twenty active companies with waiting events: one index seek for each company, suspended ones included. It
- * selects `company_id`.
+ * SQL of the active companies with one of the twenty newest events, which the change just written is among. It selects
+ * `company_id`.
  */
 export const COMPANIES_WITH_EVENTS = `
-  with recursive waiting (company_id) as (
-    select min(company_id) from events
-    union all
-    select (select min(company_id) from events where company_id > waiting.company_id) from waiting where company_id is not null
-  )
-  select company_id from waiting
-  where exists (select 1 from companies where companies.id = waiting.company_id and suspended_at is null)
-  limit 20`;
+  select distinct newest.company_id from (select company_id from events order by rowid desc limit 20) as newest
+  where exists (select 1 from companies where companies.id = newest.company_id and suspended_at is null)`;
 
 /** Creates a session that reports companies with new events; the scheduled run finds events not reported. */
 export function createEventWatchingSession(

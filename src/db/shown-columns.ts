@@ -215,7 +215,7 @@ export const TABLE_KINDS: readonly TableKind[] = [
   declareExportedTable(
     users,
     'id companyId email name externalId isOwner isActive isVerified mfaEnabled activatedAt teams metadata lastLoginAt createdAt updatedAt deletedAt',
-    { secret: 'passwordHash', work: 'sessionEpoch' },
+    { secret: 'passwordHash', work: 'nameSource sessionEpoch' },
   ),
   declareExportedTable(invitations, 'userId companyId inviter expiresAt', { secret: 'digest' }),
   declareExportedTable(

@@ -49,7 +49,8 @@ export async function performDryRun(
     return work();
   };
   // Nothing is announced, sent or put into a queue.
+  const defer = () => {};
   const jobs = { send: async () => {}, sendAll: async () => {} };
-  await runDryRun(db, observedQueries, () => write({ ...ctx, changeAccess, jobs }));
+  await runDryRun(db, observedQueries, () => write({ ...ctx, changeAccess, defer, jobs }));
   return computeAccessChange(db, actor, ids, observedQueries);
 }

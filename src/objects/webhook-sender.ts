@@ -5,6 +5,7 @@ import { disableEndpoint, selectSendingEndpoint } from '../db/webhook-endpoints.
 import { clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { isPersonNamedIn, type Person, redactValue } from '../logs/redaction.ts';
+import { isDatabaseFull } from '../logs/rows.ts';
 import { decrypt } from '../platform/cipher.ts';
 import { gatherVersions } from '../platform/key-versions.ts';
 import { log, logError } from '../platform/log.ts';
@@ -20,6 +21,8 @@ import {
 
 /** The time for which deliveries are stored. */
 const DELIVERY_RETENTION_MS = 30 * DAY_MS;
+/** The number of deliveries that are deleted at a time where the storage is almost full. */
+const DELETED_PER_STEP = 50;
 /** The number of bodies that one call searches: those of the audit stream are large. */
 const BODIES_PER_BATCH = 50;
 /** The maximum number of attempts shown of one delivery: the latest ones. */
@@ -145,6 +148,7 @@ export class WebhookSender extends DurableObject<SenderBindings> {
    * @returns the ids of new deliveries
    */
   async take(owner: SenderOwner, deliveries: readonly DeliveryInput[]): Promise<string[]> {
+    this.#makeRoom();
     this.ctx.storage.kv.put(OWNER_KEY, owner);
     const now = clock.now();
     for (const { id, body } of deliveries)
@@ -159,6 +163,11 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     );
     if (newDeliveryIds.length > 0) await this.#wake(now);
     return newDeliveryIds;
+  }
+
+  /** Counts the deliveries that wait behind all others. */
+  countLater(): number {
+    return Number(this.#readNumber("SELECT count(*) AS at FROM deliveries WHERE status = 'pending' AND later = 1"));
   }
 
   /**
@@ -281,6 +290,19 @@ export class WebhookSender extends DurableObject<SenderBindings> {
       logError('webhook_sender_failed', error, { endpoint_id: this.#owner.endpointId });
       await this.ctx.storage.setAlarm(clock.now() + MINUTE_MS);
     }
+  }
+
+  /** Deletes the oldest deliveries that need no further attempt while the storage is almost full. */
+  #makeRoom(): void {
+    const deleteOldest = () =>
+      this.#sql
+        .exec(
+          `DELETE FROM deliveries WHERE rowid IN
+             (SELECT rowid FROM deliveries WHERE status <> 'pending' ORDER BY rowid LIMIT ?) RETURNING 1`,
+          DELETED_PER_STEP,
+        )
+        .toArray();
+    while (isDatabaseFull(this.#sql) && deleteOldest().length > 0);
   }
 
   /** Deletes old deliveries. Rows are in the order of their times, which saves an index. */

@@ -80,6 +80,26 @@ describe('Microsoft Entra ID as a SCIM client', () => {
     expect(body.emails).toEqual([{ value: USER_PRINCIPAL_NAME.toLowerCase(), type: 'work', primary: true }]);
   });
 
+  it('changes nothing by patching the parts of a name that the display name is not made of', async () => {
+    const user = await mustSend('post', USERS_PATH, {
+      schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+      userName: 'smith@contoso.example',
+      displayName: 'Smith, John',
+      name: { formatted: 'John Smith', familyName: 'Smith', givenName: 'John' },
+    });
+    const patchName = (names: Record<string, string>) =>
+      mustSend('patch', `${USERS_PATH}/${user.id}`, {
+        schemas: PATCH_OP,
+        Operations: Object.entries(names).map(([path, value]) => ({ op: 'Replace', path, value })),
+      });
+    expect(await patchName({ 'name.formatted': 'John Smith' })).toEqual(user);
+    expect(await patchName({ 'name.givenName': 'John', 'name.familyName': 'Smith' })).toEqual(user);
+    expect(await patchName({ 'name.givenName': 'Johnny' })).toEqual(user);
+    const renamedUser = await patchName({ 'name.givenName': 'Jo', displayName: 'Smith, Jo' });
+    expect(renamedUser.displayName).toBe('Smith, Jo');
+    expect(await patchName({ 'name.formatted': 'Jo Smith' })).toEqual(renamedUser);
+  });
+
   it('patches several attributes at once, without a path and with dotted names', async () => {
     const operations = {
       schemas: PATCH_OP,
@@ -189,6 +209,13 @@ describe('Okta as a SCIM client', () => {
     const json = { ...userRecord, displayName: 'Another User', name: { givenName: 'Another', familyName: 'User' } };
     const body = await mustSend('put', `${USERS_PATH}/${id}`, json);
     expect(body).toMatchObject({ displayName: 'Another User', groups: [] });
+    expect(await mustSend('put', `${USERS_PATH}/${id}`, json)).toEqual(body);
+  });
+
+  it('sets a name by PUT of its parts alone, whatever the display name was', async () => {
+    const { displayName: _, ...json } = { ...profile, name: { givenName: 'Only', familyName: 'Parts' } };
+    const body = await mustSend('put', `${USERS_PATH}/${id}`, json);
+    expect(body.displayName).toBe('Only Parts');
     expect(await mustSend('put', `${USERS_PATH}/${id}`, json)).toEqual(body);
   });
 

@@ -94,6 +94,7 @@ describe('a SCIM filter in a search', () => {
     ['title ne "Boss"', ALL_USER_NAMES],
     ['phoneNumbers[type eq "work"]', []],
     ['urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department eq "D"', []],
+    ['userName pr and manager eq "M"', []],
     ['meta.resourceType eq "User" and userName sw "a"', ['ana']],
     ['meta.created gt "2020-01-01T00:00:00Z" and meta.lastModified lt "2999-01-01T00:00:00+02:00"', ALL_USER_NAMES],
     ['meta.created lt "2020-01-01T00:00:00Z"', []],

@@ -218,7 +218,11 @@ describe('PATCH of a SCIM user', () => {
     [[{ op: 'remove', path: 'emails[type eq "home"]' }], {}],
     [[{ op: 'replace', value: { id: 'another', schemas: [], 'emails[type eq "work"].value': 'z@example.com' } }], {}],
   ])('applies %j', async (operations, changes) => {
-    const user = await createDirectoryUser(directory, { externalId: undefined });
+    const user = await createDirectoryUser(directory, {
+      externalId: undefined,
+      displayName: undefined,
+      name: { givenName: 'Ana', familyName: 'Souza' },
+    });
     const { meta: _, name, ...before } = user;
     const { status, body } = await directory.patch(`${USERS_PATH}/${user.id}`, makePatch(...operations));
     expect(status).toBe(200);
@@ -235,7 +239,10 @@ describe('PATCH of a SCIM user', () => {
   });
 
   it('changes one part of a name and keeps the other parts, also when it is repeated', async () => {
-    const user = await createDirectoryUser(directory, { displayName: 'Ana Souza Lima' });
+    const user = await createDirectoryUser(directory, {
+      displayName: undefined,
+      name: { givenName: 'Ana', familyName: 'Souza Lima' },
+    });
     const changeName = (path: string, value: string) =>
       expectSuccess(directory.patch(`${USERS_PATH}/${user.id}`, makePatch({ op: 'replace', path, value })));
     expect((await changeName('name.givenName', 'Bia Maria')).displayName).toBe('Bia Maria Souza Lima');

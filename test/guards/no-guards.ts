@@ -256,6 +256,13 @@ export const UNGUARDED_CONDITIONS: readonly UnguardedCondition[] = [
     [`${MODULES_FOLDER}/webhooks/store.ts`, 'insertEvents', 'exists'],
     [`${MODULES_FOLDER}/webhooks/store.ts`, 'deleteEventsWithoutEndpoint', '('],
   ),
+  ...makeUnguardedConditions('says which groups are told to have changed', [
+    `${MODULES_FOLDER}/legacy-permissions/store.ts`,
+    'deletePermission',
+    'groups.id',
+  ]),
+  ...makeSenderConditions('counts batches, of which some more may wait', 'later = '),
+  ...makeSenderConditions('spares storage in one turn of the object', 'isDatabaseFull', 'deleteOldest().length > 0'),
   ...makeUnguardedConditions('finds fast what another condition holds to', [
     `${MODULES_FOLDER}/webhooks/store.ts`,
     'deleteEvents',

@@ -453,6 +453,19 @@ describe('the OAuth grant type client_credentials', () => {
     );
   });
 
+  it('gives a token that makes no key of the service account itself, which may do more', async () => {
+    const { records } = await expectSuccess(owner.get('/v1/service-accounts'));
+    const { access_token } = await expectSuccess(
+      postForm(
+        '/oauth/token',
+        { grant_type: 'client_credentials', scope: 'api_keys:create' },
+        { authorization: `Basic ${encodeCredentials()}` },
+      ),
+    );
+    const path = `/v1/service-accounts/${records[0]._id}/keys`;
+    expect((await createCaller(access_token).post(path, { json: { description: 'Wider' } })).status).toBe(403);
+  });
+
   it('gives a token that the audit trail names, also where its first request is over a limit or of a suspended company', async () => {
     const ownCompany = await createOwnedCompany();
     const { access_key, secret_key } = ownCompany.apiKey;

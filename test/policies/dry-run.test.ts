@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ALL_ACTIONS } from '../../src/permissions/actions.ts';
 import { getManagedPolicyByName } from '../../src/permissions/managed-policies.ts';
 import type { ApiResponse, Caller } from '../support/api.ts';
@@ -314,8 +314,11 @@ describe('a dry run of a change of access', () => {
     const groupId = await createPolicyGroup(company, getManagedPolicyByName('FullAdmin').id);
     const json = { email: 'tried@example.com', group_ids: [groupId] };
     const rowsBefore = await readStoredRows();
+    const errorSpy = vi.spyOn(console, 'error');
     const { status, body } = await requestDryRun(company.as, 'post', '/v1/users/invite', { json });
     expect([status, body]).toEqual([200, { gains: [], losses: [], truncated: false }]);
+    expect(errorSpy).not.toHaveBeenCalled();
+    errorSpy.mockRestore();
     await expectUnchanged(rowsBefore);
   });
 

@@ -6,6 +6,7 @@ import { createAllowedUser, createOwnedCompany } from '../support/companies.ts';
 import { waitForAuditRecord } from '../support/log.ts';
 import { listMailsTo, readCode, readNewestMail, runWhileMailIsDown } from '../support/mail.ts';
 import { runSql, selectRow, sendDuringRace } from '../support/race.ts';
+import { expectSuccess } from '../support/signed.ts';
 import { makePastedCodes } from '../support/typed-codes.ts';
 import worker from '../support/worker.ts';
 
@@ -108,6 +109,14 @@ describe('a mailed code', () => {
     const refusedAnswer = await verifyCode(email, code);
     expect(refusedAnswer.body.error).toBe('INVALID_CODE');
     expect(await waitForAuditRecord(company, refusedAnswer)).toMatchObject({ principalType: 'user', principalId: id });
+  });
+
+  it('does not sign in a user whose sessions were all ended after the code was sent', async () => {
+    const { id, email } = await createAllowedUser(company);
+    const code = await requestMailedCode(email);
+    await expectSuccess(company.as.delete(`/v1/users/${id}/sessions`));
+    expect((await verifyCode(email, code)).status).toBe(401);
+    expect((await verifyCode(email, await requestMailedCode(email))).status).toBe(200);
   });
 
   it('is stored only as an HMAC', async () => {

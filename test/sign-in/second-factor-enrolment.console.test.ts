@@ -34,6 +34,14 @@ describe('the enrolment of a second factor', () => {
     expect(user).toEqual({ mfa_enabled: 1 });
   });
 
+  it('is begun without a change of the user', async () => {
+    const { as, id } = await createAllowedUser(company);
+    const readUser = () => selectRow('SELECT * FROM users WHERE id = ?', id);
+    const user = await readUser();
+    expect((await as.post('/v1/auth/2fa/setup', PASSWORD_PROOF)).status).toBe(200);
+    expect(await readUser()).toEqual(user);
+  });
+
   it('replaces a secret that was not confirmed, but not a confirmed secret', async () => {
     const { as } = await createAllowedUser(company);
     const first = (await as.post('/v1/auth/2fa/setup', PASSWORD_PROOF)).body.secret;

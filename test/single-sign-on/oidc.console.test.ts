@@ -154,6 +154,15 @@ describe('a sign-in with an OpenID Provider', () => {
     expect(await waitForAuditRecord(company, refusedAnswer)).toMatchObject({ principalType: 'user', principalId: id });
   });
 
+  it('refuses a user whose sessions were all ended before the exchange', async () => {
+    const { id, email } = await createAllowedUser(company);
+    const { code } = readRedirect(await signInByProvider(email));
+    await expectSuccess(company.as.delete(`/v1/users/${id}/sessions`));
+    expect((await exchangeCode(code as string)).status).toBe(401);
+    const { code: laterCode } = readRedirect(await signInByProvider(email));
+    expect((await exchangeCode(laterCode as string)).status).toBe(200);
+  });
+
   it('asks a user who has a second factor for a code', async () => {
     const { id, email } = await createAllowedUser(company);
     await runSql('UPDATE users SET mfa_enabled = 1 WHERE id = ?', id);

@@ -6,12 +6,14 @@ import { newId } from '../../src/kernel/ids.ts';
 import type { FollowedRecords } from '../../src/logs/followed-records.ts';
 import type { LogKind } from '../../src/logs/log.ts';
 import { mergeLateRecords, moveOldestRecords } from '../../src/logs/move-to-files.ts';
+import { backfillAudit, streamLog } from '../../src/modules/webhooks/stream.ts';
 import type { CompanyLog } from '../../src/objects/company-log.ts';
 import { settleLog } from '../company-log/support.ts';
 import { makePath, operator } from '../organizations/support.ts';
 import { advanceClock, runScheduled } from '../support/clock.ts';
 import { type Company, createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
+import { runInContext } from '../support/context.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, type WebhookReceiver, waitForArrivals } from './support.ts';
 
@@ -127,6 +129,33 @@ describe('the audit stream of a webhook endpoint', () => {
     expect((await listIds()).next).toBeDefined();
     await ownLog.unfollow(['audit'], 1);
     expect((await listIds()).next).toBeUndefined();
+  });
+
+  it('delivers a late record that arrives between those of a batch whose delivery was interrupted', async () => {
+    const other = await createOwnedCompany();
+    const receiver = createReceiver();
+    await createEndpoint(other, receiver, ['audit.records']);
+    const [first, between, last] = [1, 2, 3].map((ms) => makeRecordAt(Date.now() + ms)) as [
+      ReturnType<typeof makeRecordAt>,
+      ReturnType<typeof makeRecordAt>,
+      ReturnType<typeof makeRecordAt>,
+    ];
+    const handOut = (lateRecords: object[], confirm: () => Promise<boolean>) => {
+      const following = async (kind: LogKind) =>
+        kind === 'audit'
+          ? { follows: 1, records: [], upTo: {}, late: lateRecords, lateRecords, redactions: 0 }
+          : undefined;
+      const COMPANY_LOG = { getByName: () => ({ following, followed: confirm }) };
+      return runInContext({ kind: 'system', companyId: other.id }, (ctx) =>
+        streamLog({ ...ctx, bindings: { ...ctx.bindings, COMPANY_LOG } } as never),
+      );
+    };
+    const interrupt = () => Promise.reject(new Error('interrupted'));
+    const listReceivedIds = async () => (await listReceivedRecords(receiver)).map(({ id }) => id);
+    await expect(handOut([first, last], interrupt)).rejects.toThrow('interrupted');
+    await expect.poll(listReceivedIds).toContain(last.id);
+    await handOut([first, between, last], async () => true);
+    await expect.poll(listReceivedIds).toContain(between.id);
   });
 
   it('ends once no endpoint subscribes to it', async () => {
@@ -271,6 +300,26 @@ describe('a backfill of the audit stream', () => {
     const listMovedRecordIds = async () =>
       (await listReceivedRecords(receiver)).filter(({ route }) => route === '/moved').map(({ id }) => id);
     await expect.poll(listMovedRecordIds).toEqual(records.map(({ id }) => id).toReversed());
+  });
+
+  it('pauses while a hundred of its batches wait to be sent', async () => {
+    const ownCompany = await createOwnedCompany();
+    const { _id } = await createEndpoint(ownCompany, createReceiver(), ['audit.records']);
+    await runInDurableObject(env.WEBHOOK_SENDER.getByName(_id), (_, { storage }) => {
+      for (let n = 0; n < 100; n += 1)
+        storage.sql.exec(
+          "INSERT INTO deliveries VALUES (?1, ?1, 'audit.records', '{}', 'pending', '[]', 0, ?2, 1, ?3)",
+          ...[`waiting-${n}`, Date.now() + DAY_MS, Date.now()],
+        );
+    });
+    const range = { from: Date.now() - DAY_MS, to: Date.now() };
+    const message = { type: 'webhooks.backfill', companyId: ownCompany.id, endpointId: _id, backfillId: 'b', ...range };
+    const sentMessages: unknown[] = [];
+    const jobs = { send: async (...sent: unknown[]) => void sentMessages.push(sent) };
+    await runInContext({ kind: 'system', companyId: ownCompany.id }, (ctx) =>
+      backfillAudit({ ...ctx, jobs } as never, message as never),
+    );
+    expect(sentMessages).toEqual([[message, 60]]);
   });
 
   it('sends the stored records, the newest first', async () => {

@@ -7,7 +7,7 @@ import { makeColumn } from '../managed-tables/support.ts';
 import { createSchedule, SCHEDULES_PATH } from '../schedules/support.ts';
 import { createAllowedUser, createProvisionedCompany } from '../support/companies.ts';
 import { readApiDescription } from '../support/conformity.ts';
-import { makeGroupInput, makePolicyInput } from '../support/console.ts';
+import { createConsoleGroup, createPermission, makeGroupInput, makePolicyInput } from '../support/console.ts';
 import { countRows } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { loadFiles, makeFile, readJob, uploadFiles } from '../uploads/support.ts';
@@ -132,6 +132,17 @@ describe('a webhook event', () => {
     const { secret_key: secret, ...shown } = key;
     expect(readEventData('api_key.issued')).toEqual(shown);
     expect(JSON.stringify(await receiver.readReceivedRequests())).not.toContain(secret);
+  });
+
+  it('is sent for a group when a permission that it lists is deleted', async () => {
+    const permissionId = await createPermission(company);
+    const { _id } = await createConsoleGroup(company, { permissionIds: [permissionId] });
+    expect((await company.as.delete(`/v1/permissions/${permissionId}`)).status).toBe(204);
+    await expect
+      .poll(async () => (await receiver.readReceivedRequests()).map(({ event }) => event))
+      .toContainEqual(
+        expect.objectContaining({ type: 'group.updated', data: expect.objectContaining({ _id, permissionIds: [] }) }),
+      );
   });
 
   it('is sent for tables and uploads, without the value of a cell', async () => {

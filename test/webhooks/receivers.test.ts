@@ -3,12 +3,14 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, inject, it } from 'vitest';
 import { COMPANIES_WITH_EVENTS } from '../../src/db/event-session.ts';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
+import { selectCompaniesWithPendingEvents } from '../../src/modules/webhooks/store.ts';
 import type { WebhookSender } from '../../src/objects/webhook-sender.ts';
 import { postWebhook } from '../../src/platform/webhooks.ts';
 import { makePath, operator } from '../organizations/support.ts';
 import { advanceClock, resetClock } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
+import { runInContext } from '../support/context.ts';
 import { countRows, runSql } from '../support/race.ts';
 import { expectSuccess } from '../support/signed.ts';
 import { deliverMessage } from '../uploads/support.ts';
@@ -282,6 +284,33 @@ describe('a webhook event', () => {
     expect(await countRows("events where company_id like '0-suspended-%'")).toBe(25);
     await runSql("DELETE FROM events WHERE company_id LIKE '0-suspended-%'");
     await runSql("DELETE FROM companies WHERE id LIKE '0-suspended-%'");
+  });
+
+  it('is sent although those of many other companies wait', async () => {
+    const [ownCompany, receiver] = [await createOwnedCompany(), createReceiver()];
+    await createEndpoint(ownCompany, receiver);
+    const numbers = JSON.stringify(Array.from({ length: 25 }, (_, n) => n));
+    await runSql(
+      `INSERT INTO companies (id, slug, name, created_at, updated_at)
+       SELECT '0-waiting-' || value, 'waiting-' || value, 'Waiting', 0, 0 FROM json_each(?)`,
+      numbers,
+    );
+    await runSql(
+      "INSERT INTO events SELECT 'w' || value, '0-waiting-' || value, 'group.deleted', '{}', 0 FROM json_each(?)",
+      numbers,
+    );
+    const listDueCompanies = () =>
+      runInContext({ kind: 'anonymous' }, async ({ db }) => {
+        const found = await Promise.all(
+          Array.from({ length: 10 }, () => selectCompaniesWithPendingEvents(db, Date.now(), 5)),
+        );
+        return new Set(found.flat().map(({ companyId }) => companyId)).size;
+      });
+    expect(await listDueCompanies()).toBeGreaterThan(5);
+    await expectSuccess(ownCompany.as.post('/v1/groups', { json: makeGroupInput() }));
+    await waitForArrivals(receiver);
+    await runSql("DELETE FROM events WHERE company_id LIKE '0-waiting-%'");
+    await runSql("DELETE FROM companies WHERE id LIKE '0-waiting-%'");
   });
 
   it('is sent once to each of twenty endpoints that subscribe to all types', async () => {

@@ -111,7 +111,7 @@ export const ROUTE_EVENTS: Record<string, EventsOrReason> = {
   'DELETE /v1/groups/{id}/policies/{policy_id}': ['policy.detached'],
   'POST /v1/permissions': LEGACY_PERMISSIONS_REASON,
   'PUT /v1/permissions/{id}': LEGACY_PERMISSIONS_REASON,
-  'DELETE /v1/permissions/{id}': LEGACY_PERMISSIONS_REASON,
+  'DELETE /v1/permissions/{id}': ['group.updated'],
   'POST /v1/policies': ['policy.created'],
   'PUT /v1/policies/{id}': ['policy.updated'],
   'DELETE /v1/policies/{id}': ['policy.deleted'],

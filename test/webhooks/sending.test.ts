@@ -2,9 +2,12 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/kernel/clock.ts';
+import { deliverEvents } from '../../src/modules/webhooks/jobs.ts';
+import { resetSizes, setSizes } from '../company-log/support.ts';
 import { advanceClock, resetClock, runScheduled } from '../support/clock.ts';
 import { createOwnedCompany } from '../support/companies.ts';
 import { makeGroupInput } from '../support/console.ts';
+import { runInContext } from '../support/context.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { countRows, runSql, selectRow } from '../support/race.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
@@ -179,6 +182,50 @@ describe('a webhook endpoint', () => {
     for (const candidateSecret of [secret, body.secret]) {
       expect(new Webhook(candidateSecret).verify(received?.body ?? '', received?.headers ?? {})).toBeTruthy();
     }
+  });
+
+  it('of one endpoint that cannot be stored keeps no events from the others', async () => {
+    const other = await createOwnedCompany();
+    const [{ _id: broken }] = [
+      await createEndpoint(other, createReceiver(), ['group.deleted']),
+      await createEndpoint(other, createReceiver(), ['group.deleted']),
+    ];
+    await runSql(
+      `INSERT INTO events SELECT 'i' || value || ?1, ?1, 'group.deleted', '{"id":"g"}', 9e12 + value FROM json_each(?2)`,
+      other.id,
+      JSON.stringify(Array.from({ length: 150 }, (_, n) => n)),
+    );
+    const takenIds: string[] = [];
+    const getByName = (id: string) => ({
+      async take(_owner: object, deliveries: { id: string }[]) {
+        if (id === broken) throw new Error('database or disk is full');
+        takenIds.push(...deliveries.map((delivery) => delivery.id));
+      },
+    });
+    const deliver = runInContext({ kind: 'system', companyId: other.id }, (ctx) =>
+      deliverEvents({ ...ctx, bindings: { ...ctx.bindings, WEBHOOK_SENDER: { getByName } } } as never),
+    );
+    await expect(deliver).rejects.toThrow('full');
+    expect(new Set(takenIds).size).toBe(150);
+    expect(await countRows('events where company_id = ?', other.id)).toBe(150);
+    await runSql('DELETE FROM events WHERE company_id = ?', other.id);
+  });
+
+  it('that is over makes room for others where the storage is almost full', async () => {
+    const receiver = createReceiver();
+    const { _id } = await createEndpoint(company, receiver, ['user.invited']);
+    await sendTestEvent(_id);
+    const [first] = await waitForDeliveryEnd(_id);
+    await sendTestEvent(_id);
+    await waitForArrivals(receiver, 2);
+    expect((await waitForDeliveryEnd(_id)).length).toBe(2);
+    setSizes({ fullBytes: 0 });
+    await sendTestEvent(_id);
+    resetSizes();
+    await waitForArrivals(receiver, 3);
+    const deliveries = await waitForDeliveryEnd(_id);
+    expect(deliveries.map((delivery: { _id: string }) => delivery._id)).not.toContain(first._id);
+    expect(deliveries.length).toBe(1);
   });
 
   it('that is slow does not delay other endpoints', async () => {

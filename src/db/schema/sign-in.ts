@@ -55,6 +55,8 @@ export const passwordlessCodes = sqliteTable(
     email: text('email').notNull(),
     /** HMAC of the code. */
     digest: text('digest').notNull(),
+    /** Value of the user's counter of ended sessions when the code was made; null for the portal, and for unknown addresses. */
+    sessionEpoch: integer('session_epoch'),
     /** Number of tried codes. */
     tries: integer('tries').notNull(),
     expiresAt: timestampColumn('expires_at').notNull(),

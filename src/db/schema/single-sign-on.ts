@@ -1,4 +1,4 @@
-import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { booleanColumn, companyId, jsonColumn, timestampColumn, timestampColumns } from '../columns.ts';
 
 /** Settings of an OpenID Connect provider, without our secret. */
@@ -70,6 +70,8 @@ export const ssoCodes = sqliteTable(
     userId: text('user_id').notNull(),
     /** SHA-256 of a secret of the client that began the sign-in, as in `sso_logins`: the code works for that client only. */
     exchangeDigest: text('exchange_digest'),
+    /** Value of the user's counter of ended sessions when the provider's answer was verified. */
+    sessionEpoch: integer('session_epoch').notNull().default(0),
     expiresAt: timestampColumn('expires_at').notNull(),
   },
   (table) => [index('sso_codes_by_expiry').on(table.expiresAt), index('sso_codes_of_company').on(table.companyId)],

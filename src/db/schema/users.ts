@@ -18,6 +18,8 @@ export const users = sqliteTable(
     /** Email address in lower case. */
     email: text('email').notNull(),
     name: text('name').notNull(),
+    /** The attribute of the external directory that the name was taken from; null where no directory has set it. */
+    nameSource: text('name_source', { enum: ['displayName', 'formatted', 'parts'] }),
     /** Id of the user in the external directory that manages the user. */
     externalId: text('external_id'),
     /** Argon2id hash in PHC form; null for people who sign in by other means, or have no password yet. */

@@ -260,15 +260,27 @@ function parseBoolean(value: unknown): boolean | undefined {
   throw invalidValue('active must be true or false.');
 }
 
+type NameSource = 'displayName' | 'formatted' | 'parts';
+
+const NAME_STRENGTHS: Record<NameSource, number> = { parts: 0, formatted: 1, displayName: 2 };
+
 /**
- * Returns the name of a user in the console: the display name, else the whole name, else given and family name. If only one of
- * these is sent, the other is taken from the current name; undefined if none is sent.
+ * Returns the name of a user in the console and what it is taken from: the display name, else the whole name, else given and
+ * family name; undefined if none is sent, or the current name is from one before it.
  */
 export function chooseName(
-  { displayName, formatted, givenName, familyName }: UserInput,
-  currentName = '',
-): string | undefined {
-  if (displayName !== undefined || formatted !== undefined) return displayName ?? formatted;
+  input: UserInput,
+  current: { name: string; nameSource?: NameSource | null } = { name: '' },
+): { name: string; nameSource: NameSource } | undefined {
+  const { displayName, formatted } = input;
+  const nameSource = displayName !== undefined ? 'displayName' : formatted !== undefined ? 'formatted' : 'parts';
+  if (current.nameSource && NAME_STRENGTHS[nameSource] < NAME_STRENGTHS[current.nameSource]) return undefined;
+  const name = displayName ?? formatted ?? joinName(input, current.name);
+  return name === undefined ? undefined : { name, nameSource };
+}
+
+/** Joins given and family name. If only one of these is sent, the other is taken from the current name. */
+function joinName({ givenName, familyName }: UserInput, currentName: string): string | undefined {
   if (givenName !== undefined && familyName !== undefined) return parsePersonName('name', `${givenName} ${familyName}`);
   const [first = '', ...rest] = currentName.split(' ');
   if (givenName !== undefined) {

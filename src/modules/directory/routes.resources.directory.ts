@@ -176,7 +176,8 @@ export const directoryUserEndpoints = [
       body: userBody,
       fails: [...USER_CHANGE_FAILURES, invalidSyntax, invalidValue],
     },
-    async ({ ctx, params, body }) => viewUser(ctx, await changeDirectoryUser(ctx, params.id, readUser(body))),
+    async ({ ctx, params, body }) =>
+      viewUser(ctx, await changeDirectoryUser(ctx, params.id, readUser(body), { isWhole: true })),
   ),
   endpoint(
     {
@@ -189,7 +190,8 @@ export const directoryUserEndpoints = [
       body: patchBody,
       fails: [...USER_CHANGE_FAILURES, invalidSyntax, invalidValue, invalidPath, targetNotFound, readOnlyAttribute],
     },
-    async ({ ctx, params, body }) => viewUser(ctx, await changeDirectoryUser(ctx, params.id, readUserPatch(body))),
+    async ({ ctx, params, body }) =>
+      viewUser(ctx, await changeDirectoryUser(ctx, params.id, readUserPatch(body), { isWhole: false })),
   ),
   endpoint(
     {

@@ -10,9 +10,12 @@ const ENTERPRISE_SCHEMA = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0
 /** The path of the resources of a kind, below the SCIM base path. */
 export const PATH_BY_KIND = { User: '/Users', Group: '/Groups' } as const satisfies Record<ResourceKind, string>;
 
-/** Attributes of RFC 7643, in lower case, that directories send and this API does not store. */
+/**
+ * Attributes of RFC 7643, in lower case, that directories send and this API does not store. Entra ID filters by `manager` without
+ * the URN of its schema.
+ */
 const UNSTORED_ATTRIBUTES = {
-  User: 'nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims photos addresses entitlements roles x509certificates',
+  User: 'nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims photos addresses entitlements roles x509certificates manager',
   Group: '',
   enterprise: 'employeenumber costcenter organization division department manager',
 };

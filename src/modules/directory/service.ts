@@ -162,7 +162,7 @@ function compileCondition(ctx: PrincipalContext, kind: ResourceKind, { filter }:
 /** Creates a user without a password, who is active unless the directory says otherwise. */
 export async function createDirectoryUser(ctx: PrincipalContext, input: CompleteUserInput): Promise<UserWithGroups> {
   const { userName: email, externalId, active: isActive } = input;
-  const user = await provisionUser(ctx, { email, name: chooseName(input), externalId, isActive });
+  const user = await provisionUser(ctx, { email, ...chooseName(input), externalId, isActive });
   return { ...user, groups: [] };
 }
 
@@ -172,17 +172,19 @@ export const USER_WRITE_PERMISSIONS = ['users:update', 'users:activate', 'users:
 /**
  * Changes the values of a user that differ from the stored ones; writes nothing where none does. Somebody who is only
  * invited is shown as not active: for such a user, `active: false` is a change while the invitation is open, and ends
- * the invitation.
+ * the invitation. @param isWhole whether `input` has all that the directory knows of the user
  */
 export async function changeDirectoryUser(
   ctx: PrincipalContext,
   id: string,
   input: UserInput,
+  { isWhole }: { isWhole: boolean },
 ): Promise<UserWithGroups> {
   const user = await requireChangeableUser(ctx, id);
+  const chosenName = chooseName(input, isWhole ? { name: user.name } : user);
   const requestedChanges: UserChanges = {
     email: input.userName,
-    name: chooseName(input, user.name),
+    ...(chosenName?.name !== user.name && chosenName),
     externalId: input.externalId,
     isActive: input.active,
   };

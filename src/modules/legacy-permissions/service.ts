@@ -76,7 +76,7 @@ export async function deletePermission(ctx: PrincipalContext, id: string): Promi
   const { deleted } = await commitAccess(
     ctx,
     makeAffectedEverybody(ctx.actor.companyId),
-    deleteRecord(ctx.db, ctx.actor.companyId, id),
+    deleteRecord(ctx.db, ctx.actor.companyId, id, ctx.now()),
   );
   if (deleted.length === 0) throw permissionNotFound();
 }

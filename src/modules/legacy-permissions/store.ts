@@ -2,7 +2,7 @@ import { and, eq, inArray, type SQL } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { isNotDenied } from '../../db/denials.ts';
 import { readPage, type SearchRequest } from '../../db/page.ts';
-import { groupPermissions } from '../../db/schema/groups.ts';
+import { groupPermissions, groups } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/policies.ts';
 import { makeContainsSql, makeNocaseSql } from '../../db/search.ts';
 import { makeIdListSql, matchesId } from '../../db/statements.ts';
@@ -69,8 +69,23 @@ export const updatePermission = (
     )
     .returning({ id: permissions.id });
 
-/** Deletes a permission, and removes it from every group. */
-export const deletePermission = (db: ControlDb, companyId: string, id: string) => ({
+/** Deletes a permission, and removes it from every group, whose time of change is now. */
+export const deletePermission = (db: ControlDb, companyId: string, id: string, now: number) => ({
+  changedGroups: db
+    .update(groups)
+    .set({ updatedAt: now })
+    .where(
+      and(
+        eq(groups.companyId, companyId),
+        inArray(
+          groups.id,
+          db
+            .select({ id: groupPermissions.groupId })
+            .from(groupPermissions)
+            .where(and(eq(groupPermissions.companyId, companyId), eq(groupPermissions.permissionId, id))),
+        ),
+      ),
+    ),
   deleted: db
     .delete(permissions)
     .where(matchesId(permissions, companyId, id))

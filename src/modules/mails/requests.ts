@@ -105,7 +105,7 @@ export function prepareInvitationMail(
   return {
     statement: insertLimitedRequest(ctx.db, record, listLimits('invitation', record), condition),
     isStored: isRequestStored(record.id),
-    send: () => ctx.defer(sendClaimedRequest(ctx, record, send as SendMail)),
+    send: () => ctx.defer(() => sendClaimedRequest(ctx, record, send as SendMail)),
   };
 }
 

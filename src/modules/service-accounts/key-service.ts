@@ -103,7 +103,8 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
 /** Throws unless the caller may do everything that the service account may: whoever holds its key can. */
 async function requireNoWiderAccess(ctx: PrincipalContext, { id, accountId }: ServiceAccount): Promise<void> {
   const { companyId, access, id: callerId } = ctx.actor;
-  if (id === callerId || isUnrestricted(access)) return;
+  const isOwnAccess = id === callerId && access.scopes === null;
+  if (isOwnAccess || isUnrestricted(access)) return;
   const reads = selectAccess(ctx.db, { companyId, principalType: 'service_account', principalId: id, accountId });
   requireMayGrant(ctx.actor, toAccessSources(companyId, false, await readTogether(ctx.db, reads)));
 }

@@ -5,7 +5,7 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { computeSha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import { selectUserByEmail, type User } from '../users/service.ts';
-import { pendingSignInEnded, ssoRequired, userNotActive } from './failures.ts';
+import { pendingSignInEnded, sessionsEnded, ssoRequired, userNotActive } from './failures.ts';
 import { selectAnyPasskey } from './second-factor-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
 import { insertPending, type PendingSignIn } from './store.ts';
@@ -39,16 +39,18 @@ export type SignInResult = StartedSession | PendingSecondFactor | PasskeyNeeded;
 
 /**
  * Completes a sign-in once the first factor is proved: begins a session, or asks for the second factor, or to set one up where
- * the company requires it. @param extraStatements committed in the same unit as the result
+ * the company requires it. @param extraStatements committed in the same unit as the result @param options.sessionEpoch that of the
+ * user when the sign-in began, if that was in an earlier request @throws sessionsEnded if all their sessions were ended since
  */
 export async function completeSignIn(
   ctx: Context,
   user: User,
   extraStatements: Statement[] = [],
-  { isSso = false }: { isSso?: boolean } = {},
+  { isSso = false, sessionEpoch = user.sessionEpoch }: { isSso?: boolean; sessionEpoch?: number | null } = {},
 ): Promise<SignInResult> {
   ctx.setOwner(user.companyId, { type: 'user', id: user.id });
   if (!user.isActive) throw userNotActive();
+  if (user.sessionEpoch !== sessionEpoch) throw sessionsEnded();
   const {
     companies: [company],
     passkeys,

@@ -11,15 +11,18 @@ export type CodeScope = Pick<PasswordlessCode, 'companyId' | 'purpose' | 'email'
 
 const DIGEST_LABELS: Record<CodeScope['purpose'], string> = { sign_in: 'sign-in code', portal: 'portal code' };
 
-/** Prepares the statement that stores a new code, as an HMAC, in place of the address's previous one: see `replaceCode`. */
-export async function prepareCode(ctx: Context, scope: CodeScope, code: string) {
+/**
+ * Prepares the statement that stores a new code, as an HMAC, in place of the address's previous one: see `replaceCode`.
+ * @param sessionEpoch that of the user who may sign in with it, if any
+ */
+export async function prepareCode(ctx: Context, scope: CodeScope, code: string, sessionEpoch: number | null = null) {
   const digest = await computeKeyedDigest(
     ctx.config.ENCRYPTION_KEYS,
     DIGEST_LABELS[scope.purpose],
     formatScopedCode(scope, code),
   );
   const expiresAt = ctx.now() + CODE_VALIDITY_MINUTES * MINUTE_MS;
-  return { statement: replaceCode(ctx.db, { ...scope, digest, tries: 0, expiresAt, usedAt: null }) };
+  return { statement: replaceCode(ctx.db, { ...scope, digest, sessionEpoch, tries: 0, expiresAt, usedAt: null }) };
 }
 
 /** Prepares the statement that counts a try and uses the code if it is right: then it returns a row with `usedAt`. */

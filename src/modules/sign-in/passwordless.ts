@@ -23,16 +23,13 @@ export async function requestCode(ctx: Context, input: { companySlug: string; em
 
 /** Mails a code to the active user of the email. For any other email it does the same work, without a mail. */
 export async function mailCode(ctx: SendingContext, { companyId, email }: MailRequest<'sign_in_code'>): Promise<void> {
+  const [user] = await selectUserByEmail(ctx.db, companyId, email);
   const code = makeSixDigits();
-  const storedCode = await prepareCode(ctx, { companyId, purpose: 'sign_in', email }, code);
+  const scope = { companyId, purpose: 'sign_in', email } as const;
+  const storedCode = await prepareCode(ctx, scope, code, user?.sessionEpoch);
   const {
-    users: [user],
     companies: [company],
-  } = await commit(ctx.db, {
-    code: storedCode.statement,
-    users: selectUserByEmail(ctx.db, companyId, email),
-    companies: selectCompany(ctx.db, companyId),
-  });
+  } = await commit(ctx.db, { code: storedCode.statement, companies: selectCompany(ctx.db, companyId) });
   if (!user?.isActive || !company || company.suspendedAt !== null) return;
   await ctx.sendToMailService(
     companyId,
@@ -62,7 +59,7 @@ export async function logInWithCode(
   if (!code?.usedAt || !user) throw wrongEmailedCode();
   ctx.setOwner(company.id, { type: 'user', id: user.id });
   if (!user.isActive) throw wrongEmailedCode();
-  return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())]);
+  return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())], { sessionEpoch: code.sessionEpoch });
 }
 
 const makeSixDigits = (): string => String(generateRandomBelow(1_000_000)).padStart(6, '0');

@@ -38,27 +38,30 @@ export const useProof = (
 export const useProofAfterChange = (db: ControlDb, factor: { companyId: string; id: string }, proof: CodeProof) =>
   useProof(db, factor, proof, HAS_CHANGED_ROWS);
 
-/** Proves the user by password: changes a row if the verified password is still the user's. */
-export const usePassword = (db: ControlDb, user: User, now: number): Statement =>
+/** Writes a row of a user without changing what it holds: a statement after it asks whether it was written. */
+const UNCHANGED = { passwordHash: sql`${users.passwordHash}` };
+
+/** Proves the user by password: writes a row if the verified password is still the user's. */
+export const usePassword = (db: ControlDb, user: User): Statement =>
   db
     .update(users)
-    .set({ updatedAt: now })
+    .set(UNCHANGED)
     .where(
       and(matchesUndeletedId(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)),
     );
 
 /**
- * Makes the statement that accepts a new session as the proof of who the user is: it changes the user's row only if the user
+ * Makes the statement that accepts a new session as the proof of who the user is: it writes the user's row only if the user
  * has neither a password nor a second factor, and the session began at `since` or later.
  */
 export const useFreshSession = (
   db: ControlDb,
   user: User,
-  { sessionId, since, now }: { sessionId: string; since: number; now: number },
+  { sessionId, since }: { sessionId: string; since: number },
 ): Statement =>
   db
     .update(users)
-    .set({ updatedAt: now })
+    .set(UNCHANGED)
     .where(
       and(
         matchesUndeletedId(users, user.companyId, user.id),

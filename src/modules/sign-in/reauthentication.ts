@@ -39,7 +39,7 @@ export async function runWithReauthentication<T>(
   }
   if (password !== undefined) {
     return runWithPassword(ctx, password, async (user) => {
-      return (await work(usePassword(ctx.db, user, ctx.now()))) ?? throwError(wrongCredentials());
+      return (await work(usePassword(ctx.db, user))) ?? throwError(wrongCredentials());
     });
   }
   const [user] = await selectUser(ctx.db, companyId, id);
@@ -47,7 +47,7 @@ export async function runWithReauthentication<T>(
   if (factor) throw wrongSecondFactor();
   const now = ctx.now();
   return (
-    (await work(useFreshSession(ctx.db, user, { sessionId, since: now - MAX_FRESH_SESSION_AGE_MS, now }))) ??
+    (await work(useFreshSession(ctx.db, user, { sessionId, since: now - MAX_FRESH_SESSION_AGE_MS }))) ??
     throwError(reauthenticationRequired())
   );
 }

@@ -164,7 +164,7 @@ export const checkCode = (
         lt(passwordlessCodes.tries, MAX_CODE_TRIES),
       ),
     )
-    .returning({ usedAt: passwordlessCodes.usedAt });
+    .returning({ usedAt: passwordlessCodes.usedAt, sessionEpoch: passwordlessCodes.sessionEpoch });
 
 export const deleteExpiredCodes = (db: ControlDb, now: number) =>
   db.delete(passwordlessCodes).where(lt(passwordlessCodes.expiresAt, now));

@@ -139,7 +139,10 @@ export async function exchangeCode(
   if (!takenCode) throw invalidSsoCode();
   const [user] = await selectUser(ctx.db, takenCode.companyId, takenCode.userId);
   if (!user) throw invalidSsoCode();
-  return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())], { isSso: true });
+  return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())], {
+    isSso: true,
+    sessionEpoch: takenCode.sessionEpoch,
+  });
 }
 
 /** Tells whether a company has an identity provider. */
@@ -194,6 +197,7 @@ const issueCode = (
       companyId: company.id,
       userId: user.id,
       exchangeDigest,
+      sessionEpoch: user.sessionEpoch,
       expiresAt: ctx.now() + CODE_LIFETIME_MS,
     };
     const { singleUseAssertion } = identity;

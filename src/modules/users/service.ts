@@ -74,6 +74,7 @@ interface NewUser {
   email: string;
   /** The user's name; the local part of the email when not given. */
   name?: string;
+  nameSource?: User['nameSource'];
   passwordHash: string | null;
   isOwner?: boolean;
   teams?: string[];
@@ -109,6 +110,7 @@ function createUserRecord(
     companyId,
     email: input.email,
     name: input.name ?? makeDefaultName(input.email),
+    nameSource: input.nameSource ?? null,
     externalId: input.externalId ?? null,
     passwordHash: input.passwordHash,
     isOwner: input.isOwner ?? false,
@@ -225,7 +227,7 @@ const UNIQUE_FAILURES = { 'users.email': emailTaken, 'users.external_id': extern
 /** Creates a user for a directory (SCIM): without a password, in no group. `email` is lower-case. */
 export async function provisionUser(
   ctx: PrincipalContext,
-  input: { email: string; name?: string; externalId?: string | null; isActive?: boolean },
+  input: Pick<NewUser, 'email' | 'name' | 'nameSource' | 'externalId' | 'isActive'>,
 ): Promise<User> {
   const { record, statement } = prepareActiveUser(ctx, ctx.actor.companyId, { ...input, passwordHash: null });
   await commit(ctx.db, { inserted: statement }, UNIQUE_FAILURES);

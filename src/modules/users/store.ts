@@ -270,7 +270,9 @@ const makeAccountQuery = (
 });
 
 /** The changes that can be made to a user. */
-export type UserChanges = Partial<Pick<User, 'isActive' | 'metadata' | 'name' | 'teams' | 'email' | 'externalId'>>;
+export type UserChanges = Partial<
+  Pick<User, 'isActive' | 'metadata' | 'name' | 'nameSource' | 'teams' | 'email' | 'externalId'>
+>;
 
 /**
  * Updates a user who is not deleted. Changes nothing if it would deactivate the owner or change the owner's email, or activate an

@@ -42,14 +42,17 @@ export const toDeliveryInput = ({ id, type, at, data }: EventToSend): DeliveryIn
   body: JSON.stringify({ type, timestamp: formatIsoTimestamp(at), data }),
 });
 
-/** Passes each endpoint's sender the events it subscribes to. Can be repeated: senders recognize events by their ids. */
+/**
+ * Passes each endpoint's sender the events it subscribes to. Can be repeated: senders recognize events by their ids. @throws once
+ * all other endpoints have theirs, if one fails
+ */
 export async function deliverToEndpoints(
   ctx: CompanyContext,
   endpoints: readonly SubscribedEndpoint[],
   events: readonly EventToSend[],
 ): Promise<void> {
   const eventsWithDelivery = events.map((event) => ({ ...event, sending: toDeliveryInput(event) }));
-  await Promise.all(
+  const results = await Promise.allSettled(
     endpoints.map(async (listener) => {
       const wantedEvents = eventsWithDelivery.filter(
         ({ type, at }) => isWantedType(listener.eventTypes, type) && wasActive(listener, at),
@@ -61,6 +64,7 @@ export async function deliverToEndpoints(
       );
     }),
   );
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
 /** Passes deliveries to an endpoint's sender. */
@@ -74,26 +78,33 @@ export async function passToSender(
   await callSender(ctx, id, async (sender) => await sender.take({ companyId, endpointId: id }, deliveries));
 }
 
-/** Delivers a company's pending events to its webhook endpoints. An event is deleted once all subscribed endpoints have it. */
+/**
+ * Delivers a company's pending events to its webhook endpoints. An event is deleted once all subscribed endpoints have it: what
+ * one endpoint fails to take is kept, while the others get the events after it.
+ */
 export async function deliverEvents(ctx: CompanyContext): Promise<void> {
   const { companyId } = ctx.actor;
+  let kept: { last: StoredEvent | undefined; error: unknown } | undefined;
   for (;;) {
     const { found, listeners } = await readTogether(ctx.db, {
-      found: selectEvents(ctx.db, companyId, BATCH_SIZE),
+      found: selectEvents(ctx.db, companyId, BATCH_SIZE, kept?.last),
       listeners: selectSubscribedEndpoints(ctx.db, companyId),
     });
-    if (found.length === 0) return;
+    if (found.length === 0) break;
     const wantedEvents = found.filter(({ type }) => listeners.some(({ eventTypes }) => isWantedType(eventTypes, type)));
     if (wantedEvents.length > 0) {
       const getRelatedData = await readRelatedData(ctx, wantedEvents);
-      await deliverToEndpoints(
-        ctx,
-        listeners,
-        wantedEvents.map((event) => toEventToSend(event, getRelatedData)),
-      );
+      const eventsToSend = wantedEvents.map((event) => toEventToSend(event, getRelatedData));
+      try {
+        await deliverToEndpoints(ctx, listeners, eventsToSend);
+      } catch (error) {
+        kept = { last: found.at(-1), error };
+        continue;
+      }
     }
     for (const eventPart of splitIntoParameters(found)) await deleteEvents(ctx.db, companyId, eventPart).run();
   }
+  if (kept) throw kept.error;
 }
 
 const toEventToSend = (

@@ -91,12 +91,25 @@ export const selectEndpointsUnderOlderKey = (db: ControlDb, prefix: string, limi
     )
     .limit(limit);
 
-/** Selects the events of a company that are not delivered yet, the oldest first, each with the text of its record. */
-export const selectEvents = (db: ControlDb, companyId: string, limit: number) =>
+/**
+ * Selects the events of a company that are not delivered yet, the oldest first, each with the text of its record. @param after the
+ * event after which they follow
+ */
+export const selectEvents = (
+  db: ControlDb,
+  companyId: string,
+  limit: number,
+  after?: { occurredAt: number; id: string },
+) =>
   db
     .select({ ...getTableColumns(events), text: sql<string>`${events.record} || ''`.as('text') })
     .from(events)
-    .where(eq(events.companyId, companyId))
+    .where(
+      and(
+        eq(events.companyId, companyId),
+        after && sql`(${events.occurredAt}, ${events.id}) > (${after.occurredAt}, ${after.id})`,
+      ),
+    )
     .orderBy(events.occurredAt, events.id)
     .limit(limit);
 
@@ -122,12 +135,13 @@ export const insertEvents = (db: ControlDb, companyId: string, records: readonly
     )
     .onConflictDoNothing();
 
-/** Selects active companies with events that have waited since a time (ms). */
+/** Selects active companies with events that have waited since a time (ms), others each time: those of some may be stuck. */
 export const selectCompaniesWithPendingEvents = (db: ControlDb, waitingSince: number, limit: number) =>
   db
     .selectDistinct({ companyId: events.companyId })
     .from(events)
     .where(and(lte(events.occurredAt, waitingSince), isCompanyActive(events.companyId)))
+    .orderBy(sql`random()`)
     .limit(limit);
 
 /** Deletes events from before a time (ms) of companies without a webhook endpoint. */

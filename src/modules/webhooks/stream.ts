@@ -22,6 +22,10 @@ import { selectEndpoint, selectSubscribedEndpoints } from './store.ts';
 const MAX_RECORDS_PER_EVENT = 500;
 /** The number of batches that one job message of a backfill sends before it queues the next message. */
 const BATCHES_PER_MESSAGE = 20;
+/** The number of batches of backfills that may wait to be sent: a backfill pauses at it, as its batches fill the sender's storage. */
+const MAX_WAITING_BATCHES = 100;
+/** The time after which a paused backfill looks again. */
+const BACKFILL_PAUSE_SECONDS = 60;
 
 /**
  * Streams log records from the cursor on to a company's webhook endpoints. The cursor advances once the records are handed over;
@@ -82,7 +86,7 @@ async function deliverAuditRecords(
 }
 
 /**
- * Builds the delivery of a batch of audit records. Equal first and last records give the same id.
+ * Builds the delivery of a batch of audit records. The same records give the same id, and one more another: it is not sent yet.
  * @param sourceBackfillId the id of a backfill, whose batches get other ids
  */
 async function buildBatch(
@@ -92,9 +96,11 @@ async function buildBatch(
 ): Promise<DeliveryInput> {
   const { companyId } = ctx.actor;
   const [firstRecord, lastRecord] = [records[0], records.at(-1)] as [LogRecord, LogRecord];
-  const id = (
-    await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, sourceBackfillId, firstRecord.id, lastRecord.id].join('\n'))
-  ).slice(0, 24);
+  const recordIds = records.map((record) => record.id);
+  const id = (await computeSha256Hex([companyId, AUDIT_RECORDS_TYPE, sourceBackfillId, ...recordIds].join('\n'))).slice(
+    0,
+    24,
+  );
   const fullRecords = records.map((record) => ({ ...record, companyId }));
   const data = findEventType(AUDIT_RECORDS_TYPE).view({ records: fullRecords } as never, undefined as never);
   return toDeliveryInput({
@@ -114,6 +120,8 @@ export async function backfillAudit(
   const { endpointId, backfillId, from, to, before } = message;
   const [endpoint] = await selectEndpoint(ctx.db, companyId, endpointId);
   if (endpoint?.status !== 'active') return;
+  const waitingCount = await callSender(ctx, endpointId, async (sender) => await sender.countLater());
+  if (waitingCount >= MAX_WAITING_BATCHES) return ctx.jobs.send(message, BACKFILL_PAUSE_SECONDS);
   const sendRecords = async (records: LogRecord<'audit'>[]) => {
     const delivery = { ...(await buildBatch(ctx, records, backfillId)), later: true };
     await callSender(ctx, endpointId, async (sender) => await sender.take({ companyId, endpointId }, [delivery]));
