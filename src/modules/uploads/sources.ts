@@ -313,7 +313,8 @@ async function readRecords(conversion: TextConversion, item: ItemOf<'records'>):
     bytesPerRead: getBlockBytes(ctx.config),
   };
   const { state, facts } = await continueRecords(environment, { name, size }, item.reading);
-  const bytes = Math.max(1, state.offset - item.reading.offset);
+  const writtenBytes = sumSegmentBytes(state.text) - sumSegmentBytes(item.reading.text);
+  const bytes = Math.max(1, state.offset - item.reading.offset, writtenBytes);
   if (!facts) return { items: [{ ...item, reading: state }], processedBytes: bytes };
   return { items: [toRecordsItem(name, state.text, facts)], processedBytes: bytes };
 }
