@@ -26,6 +26,9 @@ export interface WrittenColumn {
 /** A callback for a value that does not fit its column, with the line on which its record starts. */
 export type OnMisfit = (column: WrittenColumn, line: number, readValue: () => string) => void;
 
+/** The number of bytes of rows after which a chunk ends: rows with few of many columns are far longer than in the file. */
+const MAX_CHUNK_BYTES = 8 * 1024 * 1024;
+
 /** Writes the records of a file as rows for COPY. Values that need no conversion are copied as bytes. */
 export class CopyWriter {
   rowCount = 0;
@@ -72,6 +75,11 @@ export class CopyWriter {
 
   getBytes(): Uint8Array {
     return this.#out.getBytes();
+  }
+
+  /** Whether the chunk ends with the last row. */
+  get isFull(): boolean {
+    return this.#out.length > MAX_CHUNK_BYTES;
   }
 
   /**
