@@ -201,6 +201,16 @@ describe('a CSV file that is converted for COPY', () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(16 * 2 ** 20);
   });
 
+  test.each([
+    ['text', `${'x'.repeat(15 * 2 ** 20)};2,5`],
+    ['number', `x;2,5${' '.repeat(15 * 2 ** 20)}`],
+  ])('takes little more memory than a long value that is a %s', (_, row) => {
+    const bytes = encodeFile(`a;b\n"n";1,5\n${row}\n`);
+    copyData(planText(bytes), bytes, bytes.length, ({ copyInput }) =>
+      expect(copyInput.buffer.byteLength).toBeLessThan(20 * 2 ** 20),
+    );
+  });
+
   test('is refused with the line of a value that does not fit, behind rows that are long only when they are converted', () => {
     const header = Array.from({ length: 1000 }, (_, index) => `c${index}`).join();
     const bytes = encodeFile(`${header}\n${'1,x\n'.repeat(4000)}2.5,x\n`);

@@ -125,7 +125,7 @@ export class CopyWriter {
   ): void {
     const output = this.#out;
     // A letter of Windows-1252 takes up to three bytes in UTF-8.
-    output.reserveBytes((end - start) * 3 + MAX_EXTRA_BYTES);
+    output.reserveBytes((end - start) * (this.#is1252 ? 3 : 1) + MAX_EXTRA_BYTES);
     const length = convertValue(output.bytes, output.length, bytes, start, end, conversion, this.#decode);
     if (length === NULL_RESULT) this.#writeNull(column, line);
     else if (length !== MISFIT_RESULT) output.length = length;
