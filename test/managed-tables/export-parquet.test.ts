@@ -143,6 +143,20 @@ describe('an export as Parquet', () => {
     expect(filteredFile.types[3]).toContain('DECIMAL(38,0)');
   });
 
+  it('has the decimals of a table of 1,000 columns', async () => {
+    const columns = Array.from({ length: 1000 }, (_, index) => makeColumn(`c${index}`, 'decimal'));
+    const table = createTableClient(company.as, await createTable(company.as, 'wide', columns));
+    expect((await table.insert([{ c0: '1.5', c998: '1'.repeat(40), c999: '-0.25' }])).status).toBe(201);
+    const { response, types, rows } = await readExportedFile(table);
+    expect(response.status).toBe(200);
+    expect([types[1], types[999], types[1000]].map((type) => type?.split(' ')[2])).toEqual([
+      'DECIMAL(38,1)',
+      'UTF8',
+      'DECIMAL(38,2)',
+    ]);
+    expect([rows[0]?.[1], rows[0]?.[999], rows[0]?.[1000]].map(toUnscaled)).toEqual([15n, '1'.repeat(40), -25n]);
+  });
+
   it('applies filters, order and fields, and writes groups of rows', async () => {
     const largeTable = createTableClient(
       company.as,

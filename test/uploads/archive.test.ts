@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { CompanyContext } from '../../src/context.ts';
 import type { ZipEntry } from '../../src/formats/zip/directory.ts';
 import { chooseEntries } from '../../src/modules/uploads/archive.ts';
 import { FORM_EXTENSIONS, UNPACKED_TYPES } from '../../src/modules/uploads/kinds.ts';
+import { beginReading } from '../../src/modules/uploads/parquet.ts';
+import { beginRecords } from '../../src/modules/uploads/records.ts';
+import { type Item, prepareItem, type TextConversion } from '../../src/modules/uploads/sources.ts';
+import { createMemoryBucket } from './workbook/converting.ts';
 
 describe('a zip archive', () => {
   const makeEntry = (name: string, otherFields: Partial<ZipEntry> = {}): ZipEntry => ({
@@ -94,5 +99,45 @@ describe('a zip archive', () => {
     ],
   ])('with %s is accepted, or refused with an error code', (_, size, entries, code) => {
     expect(findRefusal(size, entries)).toBe(code);
+  });
+});
+
+describe('the texts of records of a job', () => {
+  const GIB = 1024 ** 3;
+  const bucket = createMemoryBucket();
+  const ctx = { files: bucket, config: { UPLOAD_MESSAGE_BYTES: 1000 }, actor: { companyId: 'empresa' } };
+  const conversion: TextConversion = {
+    ctx: ctx as unknown as CompanyContext,
+    jobId: 'tarefa',
+    analysisNumber: 0,
+    sheet: undefined,
+  };
+
+  it('may have 10 GiB together, and fail the job beyond that', async () => {
+    const records = { names: ['a'], encoding: 'utf-8' as const };
+    const text: Item = { kind: 'text', name: 'a', segments: [], size_bytes: 3 * GIB, sheet: null, records };
+    const parquet: Item = {
+      kind: 'parquet',
+      name: 'b.parquet',
+      segments: [],
+      size_bytes: 0,
+      reading: { ...beginReading(), text: [{ key: 'b', bytes: 3 * GIB }] },
+    };
+    const convert = async (content: string) => {
+      const size = content.length;
+      await bucket.put('c', new TextEncoder().encode(content));
+      const reading = { ...beginRecords('lines'), text: [{ key: 'd', bytes: 4 * GIB - 4 }] };
+      const item: Item = {
+        kind: 'records',
+        name: 'c',
+        segments: [{ key: 'c', bytes: size }],
+        size_bytes: size,
+        reading,
+      };
+      const { items } = await prepareItem(conversion, [text, parquet, item], 2);
+      return items[2];
+    };
+    expect(await convert('{"a":123}\n')).toMatchObject({ kind: 'text', size_bytes: 4 * GIB });
+    await expect(convert('{"a":1234}\n')).rejects.toMatchObject({ error: { code: 'JSON_TOO_LARGE', file: 'c' } });
   });
 });

@@ -95,6 +95,18 @@ describe('the content of an upload', () => {
     expect(job).toMatchObject({ status: 'failed', error: { code: 'ROW_REFUSED', file: 'larga.csv', line } });
   });
 
+  it('fails its job with the line of a row that only Postgres refuses, behind rows that are long only in the table', async () => {
+    const columns = Array.from({ length: 1000 }, (_, index) => index);
+    const rows = [
+      columns.map((index) => `c${index}`).join(),
+      ...Array.from({ length: 4000 }, (_, row) => `${row},x`),
+      columns.map(() => 'x'.repeat(30)).join(),
+    ];
+    const job = await loadFiles(company, [makeFile('larga.csv', rows.join('\n'))]);
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'ROW_REFUSED', file: 'larga.csv', line: 4002 } });
+    expect(job.progress.rows_processed).toBeGreaterThan(2000);
+  });
+
   it('is loaded into one table from several files, in their order, each in its own dialect', async () => {
     const latinBytes = makeBytes(...encoder.encode('valor;nome\n1234.5;'), 0xc9, ...encoder.encode('rica\n'));
     const job = await loadFiles(

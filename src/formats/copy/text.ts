@@ -13,6 +13,9 @@ ESCAPE_LETTERS[LINE_FEED] = 110;
 ESCAPE_LETTERS[CARRIAGE_RETURN] = 114;
 ESCAPE_LETTERS[BACKSLASH] = BACKSLASH;
 
+/** Number of bytes of a text that are written at a time: there must be room for three times as many. */
+const PART_BYTES = 64 * 1024;
+
 const encoder = new TextEncoder();
 
 /** Options, inside of `WITH (…)`, with which COPY reads the output of {@link CopyText}. */
@@ -38,8 +41,9 @@ export class CopyText {
 
   /** Makes the buffer large enough for that many more bytes. */
   reserveBytes(byteCount: number): void {
-    if (this.length + byteCount <= this.bytes.length) return;
-    const largerBytes = new Uint8Array(this.bytes.length * 2 + byteCount);
+    const neededBytes = this.length + byteCount;
+    if (neededBytes <= this.bytes.length) return;
+    const largerBytes = new Uint8Array(Math.max(neededBytes, this.bytes.length * 2));
     largerBytes.set(this.getBytes());
     this.bytes = largerBytes;
   }
@@ -77,22 +81,26 @@ export class CopyText {
 
   /** Writes a text in UTF-8. @param doubledByte a byte that the input doubles to escape it; -1 for none */
   writeEscaped(bytes: Uint8Array, start: number, end: number, doubledByte = -1, isWindows1252 = false): void {
-    this.reserveBytes((end - start) * 3);
-    const outputBytes = this.bytes;
-    let at = this.length;
-    for (let index = start; index < end; index++) {
-      const byte = bytes[index] as number;
-      const letter = ESCAPE_LETTERS[byte] as number;
-      if (letter !== 0) {
-        outputBytes[at++] = BACKSLASH;
-        outputBytes[at++] = letter;
-      } else if (isWindows1252 && byte >= 128) {
-        for (const utf8Byte of toUtf8Bytes(byte)) outputBytes[at++] = utf8Byte;
-      } else {
-        outputBytes[at++] = byte;
-        if (byte === doubledByte && bytes[index + 1] === byte) index++;
+    let index = start;
+    while (index < end) {
+      const partEnd = Math.min(index + PART_BYTES, end);
+      this.reserveBytes((partEnd - index) * 3);
+      const outputBytes = this.bytes;
+      let at = this.length;
+      for (; index < partEnd; index++) {
+        const byte = bytes[index] as number;
+        const letter = ESCAPE_LETTERS[byte] as number;
+        if (letter !== 0) {
+          outputBytes[at++] = BACKSLASH;
+          outputBytes[at++] = letter;
+        } else if (isWindows1252 && byte >= 128) {
+          for (const utf8Byte of toUtf8Bytes(byte)) outputBytes[at++] = utf8Byte;
+        } else {
+          outputBytes[at++] = byte;
+          if (byte === doubledByte && bytes[index + 1] === byte) index++;
+        }
       }
+      this.length = at;
     }
-    this.length = at;
   }
 }

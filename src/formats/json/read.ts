@@ -6,6 +6,9 @@ import { JsonProblem } from './problem.ts';
 /** The maximum size of an object in bytes. */
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
+/** The number of bytes of lines after which reading stops: few bytes of sparse objects make long lines. */
+const MAX_LINES_BYTES = 4 * 1024 * 1024;
+
 /** Arrangement of the objects in a file: one a line, or in an array. */
 export type JsonForm = 'lines' | 'array';
 
@@ -29,6 +32,8 @@ export const beginJson = (): JsonState => ({ line: 1, objects: 0, names: [], pla
 export interface JsonReadResult {
   state: JsonState;
   takenBytes: number;
+  /** Whether the writer is full: its lines are to be taken, and the bytes after those that were read passed again. */
+  isFull: boolean;
 }
 
 const LINE_FEED = 10;
@@ -37,7 +42,10 @@ const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const OPENING_BRACE = 0x7b;
 
-/** Writes the complete objects in the next bytes as records. @param maxColumns maximum number of columns. @throws JsonProblem */
+/**
+ * Writes the complete objects in the next bytes as records, until the writer is full. @param maxColumns maximum number of columns
+ * @throws JsonProblem
+ */
 export function readJson(
   jsonForm: JsonForm,
   from: JsonState,
@@ -51,7 +59,7 @@ export function readJson(
   const readForm =
     jsonForm === 'lines'
       ? readLines(objects, from, bytes, isLast, isAscii, writer)
-      : readArray(objects, from, bytes, isLast, isAscii);
+      : readArray(objects, from, bytes, isLast, isAscii, writer);
   return {
     ...readForm,
     state: { ...readForm.state, objects: from.objects + objects.objectCount, names: objects.columnNames },
@@ -70,6 +78,7 @@ function readLines(
   let { line } = from;
   let takenBytes = 0;
   while (takenBytes < bytes.length) {
+    if (isFull(writer)) return { state: { ...from, line }, takenBytes, isFull: true };
     const lineEnd = bytes.indexOf(LINE_FEED, takenBytes);
     if (lineEnd < 0 && !isLast) break;
     const end = lineEnd < 0 ? bytes.length : lineEnd;
@@ -81,7 +90,7 @@ function readLines(
     line += 1;
   }
   if (bytes.length - takenBytes > MAX_OBJECT_BYTES) throw new JsonProblem('too_long', line);
-  return { state: { ...from, line }, takenBytes };
+  return { state: { ...from, line }, takenBytes, isFull: false };
 }
 
 function readArray(
@@ -90,10 +99,12 @@ function readArray(
   bytes: Uint8Array,
   isLast: boolean,
   isAscii: boolean,
+  writer: RecordWriter,
 ): JsonReadResult {
   let { line, place } = from;
   let takenBytes = 0;
   for (;;) {
+    if (isFull(writer)) return { state: { ...from, line, place }, takenBytes, isFull: true };
     const at = findSpaceEnd(bytes, takenBytes);
     if (at === bytes.length) break;
     const byte = bytes[at];
@@ -125,8 +136,10 @@ function readArray(
     }
   }
   if (isLast && place !== 'end') throw new JsonProblem(place === 'begin' ? 'not_array' : 'truncated', line);
-  return { state: { ...from, line, place }, takenBytes };
+  return { state: { ...from, line, place }, takenBytes, isFull: false };
 }
+
+const isFull = ({ endedBytes }: RecordWriter): boolean => endedBytes > MAX_LINES_BYTES;
 
 const isOnlySpace = (bytes: Uint8Array): boolean => findSpaceEnd(bytes, 0) === bytes.length;
 

@@ -24,14 +24,15 @@ export async function measureScales(
 ): Promise<Map<string, number>> {
   if (columns.length === 0) return new Map();
   const { values, bindValue } = createBindings();
+  // One entry for each column, as Postgres selects at most 1,664: the scale, and the greatest absolute value.
   const scaleExpressions = columns.map(({ name }, at) => {
     const value = makeSourceColumn(name);
-    return `coalesce(max(min_scale(${value})), 0) AS s${at}, coalesce(max(abs(${value})), 0) AS m${at}`;
+    return `ARRAY[coalesce(max(min_scale(${value})), 0), coalesce(max(abs(${value})), 0)] AS m${at}`;
   });
   // NaN and infinity are more than any number.
   const fitConditions = columns.map(
     (_, at) =>
-      `CASE WHEN s${at} <= ${digits} AND m${at} < 10::numeric ^ (${digits} - least(s${at}, ${digits})) THEN s${at} END AS c${at}`,
+      `CASE WHEN m${at}[1] <= ${digits} AND m${at}[2] < 10::numeric ^ (${digits} - least(m${at}[1], ${digits})) THEN m${at}[1]::int END AS c${at}`,
   );
   const text = `
     SELECT ${fitConditions.join(', ')} FROM (

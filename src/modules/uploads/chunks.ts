@@ -37,8 +37,8 @@ export interface Chunk {
   fileBytes: Uint8Array;
   /** Whether `fileBytes` reach the end of the file. */
   isLast: boolean;
-  /** The number of the file's bytes that the rows take. */
-  fileByteCount: number;
+  /** The number of bytes that the rows take, in the file or as input of COPY. */
+  processedBytes: number;
   /** The bytes to COPY. */
   copyInput: Uint8Array;
   rowCount: number;
@@ -107,9 +107,9 @@ export async function readChunk(
       const { copyInput, rowCount, nextPosition } = chunk;
       const starts = state.starts && [...state.starts, { file, position: from, rows: state.rows }];
       const progress = { file, position: nextPosition, rows: state.rows + rowCount, ...(starts && { starts }) };
-      const fileByteCount = nextPosition.offset - from.offset;
+      const processedBytes = Math.max(nextPosition.offset - from.offset, copyInput.length);
       const rows = { copyInput, rowCount, nextState: { table_id: state.table_id, ...progress } };
-      return { plan, startPosition: from, fileBytes: block, isLast, fileByteCount, ...rows };
+      return { plan, startPosition: from, fileBytes: block, isLast, processedBytes, ...rows };
     }
     if (chunk.minBlockBytes <= size) throw new Error('a block holds no whole row, and no larger one is wanted');
     size = chunk.minBlockBytes;
@@ -129,8 +129,13 @@ export function buildCopyStatements(table: string, { plan }: Chunk, timeZone: st
  * Validates a chunk that Postgres rejected by our own, stricter conversion. @throws InferenceError `VALUE_DOES_NOT_FIT` naming
  * the first value that does not fit; returns if there is none
  */
-export function requireFittingValues({ plan, startPosition, fileBytes, isLast }: Chunk): void {
-  convertNextChunk({ ...plan, mode: 'convert' }, startPosition, fileBytes, isLast);
+export function requireFittingValues({ plan, startPosition, fileBytes, isLast, nextState }: Chunk): void {
+  const end = nextState.position?.offset ?? startPosition.offset;
+  // Converted, the rows may be more than one chunk.
+  for (let position = startPosition; position.offset < end; ) {
+    const bytes = fileBytes.subarray(position.offset - startPosition.offset);
+    position = convertNextChunk({ ...plan, mode: 'convert' }, position, bytes, isLast).nextPosition;
+  }
 }
 
 /** Finds the line of the file on which a row of a chunk begins. @param index the number of the chunk's rows before it */

@@ -46,7 +46,7 @@ async function continueLoad(work: JobWork<LoadState>): Promise<boolean> {
   let budgetBytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   let chunk = await readChunk(ctx, job, plans, state);
   while (chunk) {
-    budgetBytes -= chunk.fileByteCount;
+    budgetBytes -= chunk.processedBytes;
     const { nextState } = chunk;
     let nextChunk: Promise<Chunk | null> | undefined;
     state = await copyChunk(work, chunk, () => {

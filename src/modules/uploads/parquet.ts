@@ -30,8 +30,6 @@ export interface ParquetEnvironment {
 
 /** The approximate maximum of memory that reading a file takes: pages, their texts, and bytes read ahead. */
 export const MAX_PARQUET_MEMORY_BYTES = 64 * 1024 * 1024;
-/** The maximum number of bytes of the text of a file; a small file with repeated values can yield a very long text. */
-const MAX_TEXT_BYTES = 10 * 1024 ** 3;
 /** The number of bytes of text that are passed to the storage at a time. */
 const TEXT_WRITE_BYTES = 1024 * 1024;
 
@@ -49,7 +47,6 @@ export async function continueParquet(
   let ownBytes = 0;
   const writeText = async () => {
     ownBytes += writer.endedBytes;
-    if (from.written + ownBytes > MAX_TEXT_BYTES) throw problems.parquetTextTooLarge(name);
     await output.write(writer.takeLines());
   };
   const isFull = async () => {

@@ -306,8 +306,13 @@ export function toJsonProblem(file: string, jsonForm: JsonForm, { fault, line, m
   return new JobProblem({ code, message, file, line, ...(memberName !== undefined && { column: memberName }) });
 }
 
-export const parquetTextTooLarge = (file: string) =>
-  makeFileProblem('PARQUET_TOO_LARGE', file, `O conteúdo de "${file}" passa de 10 GiB depois de convertido.`);
+/** Makes the error for files of records whose texts together are too long; `file` is the one that was being converted. */
+export const recordsTooLarge = (format: 'JSON' | 'PARQUET', file: string) =>
+  makeFileProblem(
+    `${format}_TOO_LARGE`,
+    file,
+    `Com "${file}", o conteúdo dos arquivos passa de 10 GiB depois de convertido.`,
+  );
 
 /** The code and sentence for each fault of a Parquet file. `inColumn` is a phrase that names the column, where there is one. */
 const PARQUET_FAULTS: Record<ParquetFault, [code: string, sentence: (inColumn: string, detail: string) => string]> = {

@@ -34,7 +34,7 @@ export interface RecordsEnvironment {
   newKey(): string;
   /** Reads `length` bytes from an offset on; fewer where the file ends. */
   read(offset: number, length: number): Promise<Uint8Array>;
-  /** The approximate number of bytes that one call reads. */
+  /** The approximate number of bytes of the file that one call reads, and of the text that it writes. */
   bytesPerCall: number;
   /** The number of bytes that are read at a time. */
   bytesPerRead: number;
@@ -49,7 +49,7 @@ export interface RecordsStep {
 /** The maximum number of bytes that are read at a time: a whole object must fit, with the bytes before it. */
 const MAX_READ_BYTES = MAX_OBJECT_BYTES + 64 * 1024;
 
-/** Continues writing a file's objects as a text, about `bytesPerCall` bytes of the file. @throws JobProblem for an invalid file */
+/** Continues writing a file's objects as a text, about `bytesPerCall` bytes of either. @throws JobProblem for an invalid file */
 export async function continueRecords(
   { bucket, newKey, read, bytesPerCall, bytesPerRead }: RecordsEnvironment,
   { name, size }: { name: string; size: number },
@@ -59,6 +59,7 @@ export async function continueRecords(
   const writer = new RecordWriter();
   let { offset, encoding, json } = from;
   let wantedBytes = bytesPerRead;
+  let writtenBytes = 0;
   try {
     do {
       const bytes = await read(offset, wantedBytes);
@@ -69,24 +70,29 @@ export async function continueRecords(
         encoding = guess.encoding;
         markLength = guess.markLength;
       }
-      const text = toScannableBytes(bytes.subarray(markLength), encoding, isLast);
-      if (text === null) {
-        const readableBytes = takeReadableBytes(bytes.subarray(markLength), encoding);
-        const { state } = readJson(from.form, json, readableBytes, false, MAX_COLUMNS, writer);
-        throw new JsonProblem('not_utf8', state.line);
-      }
-      const { state, takenBytes } = readJson(from.form, json, text, isLast, MAX_COLUMNS, writer);
-      await output.write(writer.takeLines());
-      json = state;
+      const scannableBytes = toScannableBytes(bytes.subarray(markLength), encoding, isLast);
+      // What stands before bytes that are no text is read for the line of the error.
+      const text = scannableBytes ?? takeReadableBytes(bytes.subarray(markLength), encoding);
+      let takenBytes = 0;
+      let isFull: boolean;
+      do {
+        const isEnd = isLast && scannableBytes !== null;
+        const result = readJson(from.form, json, text.subarray(takenBytes), isEnd, MAX_COLUMNS, writer);
+        ({ state: json, isFull } = result);
+        takenBytes += result.takenBytes;
+        writtenBytes += writer.endedBytes;
+        await output.write(writer.takeLines());
+      } while (isFull && writtenBytes < bytesPerCall);
+      if (scannableBytes === null && !isFull) throw new JsonProblem('not_utf8', json.line);
       offset += markLength + measureEncodedLength(text, takenBytes, encoding);
-      if (isLast) {
+      if (isLast && !isFull) {
         await output.flush();
         const finalState = { ...from, offset: size, encoding, json, text: [...from.text, ...output.segments] };
         return { state: finalState, facts: toRecordFacts(name, finalState, encoding) };
       }
       if (takenBytes === 0 && wantedBytes >= MAX_READ_BYTES) throw new JsonProblem('too_long', json.line);
       wantedBytes = takenBytes > 0 ? bytesPerRead : Math.min(wantedBytes * 2, MAX_READ_BYTES);
-    } while (offset < from.offset + bytesPerCall);
+    } while (offset < from.offset + bytesPerCall && writtenBytes < bytesPerCall);
   } catch (error) {
     throw error instanceof JsonProblem ? problems.toJsonProblem(name, from.form, error) : error;
   }

@@ -47,7 +47,7 @@ export async function locateRow(
   let budgetBytes = ctx.config.UPLOAD_MESSAGE_BYTES;
   let chunk = await readChunk(ctx, job, plans, { ...state, ...start });
   while (chunk && chunk.nextState.rows < row) {
-    budgetBytes -= chunk.fileByteCount;
+    budgetBytes -= chunk.processedBytes;
     chunk = budgetBytes > 0 ? await readChunk(ctx, job, plans, chunk.nextState) : null;
   }
   if (!chunk) return undefined;

@@ -23,6 +23,7 @@ import {
   notWorkbook,
   type OtherContent,
   packedFileDamaged,
+  recordsTooLarge,
   unpackedTooLarge,
   workbookTooLarge,
   workbookUnreadable,
@@ -78,6 +79,11 @@ export interface TextConversion {
 
 /** The maximum number of texts of a job: only malicious archives have more. */
 const MAX_JOB_ITEMS = 100;
+/**
+ * The maximum number of bytes of all texts of a job that were made of records: small files with repeated values or sparse
+ * objects can yield very long texts.
+ */
+const MAX_RECORDS_BYTES = 10 * 1024 ** 3;
 
 /**
  * Makes the items of a job's files. @param isFetched whether the files come from a URL; of sent files, only those of
@@ -115,6 +121,9 @@ export async function prepareItem(conversion: TextConversion, items: Item[], ind
   if (allItems.reduce((sum, item) => sum + countConvertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
     throw workbookTooLarge(item.name);
   }
+  if (allItems.reduce((sum, item) => sum + countRecordsBytes(item), 0) > MAX_RECORDS_BYTES) {
+    throw recordsTooLarge(item.kind === 'parquet' ? 'PARQUET' : 'JSON', item.name);
+  }
   if (allItems.length > MAX_JOB_ITEMS) throw archiveOfTooManyFiles(item.name, MAX_JOB_ITEMS);
   return { items: allItems, processedBytes: stageResult.processedBytes };
 }
@@ -123,6 +132,12 @@ export async function prepareItem(conversion: TextConversion, items: Item[], ind
 function countConvertedBytes(item: Item): number {
   if (item.kind === 'workbook') return item.conversion.written;
   return item.kind === 'text' && item.sheet ? item.size_bytes : 0;
+}
+
+/** Counts the bytes of text that the records of a file were written as. */
+function countRecordsBytes(item: Item): number {
+  if (item.kind === 'parquet' || item.kind === 'records') return sumSegmentBytes(item.reading.text);
+  return item.kind === 'text' && item.records ? item.size_bytes : 0;
 }
 
 /** The results of one stage of an item, and about how many bytes were processed. */
@@ -313,7 +328,8 @@ async function readRecords(conversion: TextConversion, item: ItemOf<'records'>):
     bytesPerRead: getBlockBytes(ctx.config),
   };
   const { state, facts } = await continueRecords(environment, { name, size }, item.reading);
-  const bytes = Math.max(1, state.offset - item.reading.offset);
+  const writtenBytes = sumSegmentBytes(state.text) - sumSegmentBytes(item.reading.text);
+  const bytes = Math.max(1, state.offset - item.reading.offset, writtenBytes);
   if (!facts) return { items: [{ ...item, reading: state }], processedBytes: bytes };
   return { items: [toRecordsItem(name, state.text, facts)], processedBytes: bytes };
 }

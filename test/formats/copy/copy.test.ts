@@ -32,6 +32,16 @@ describe('a writer of the text format of COPY', () => {
     text.writeEscaped(encoder.encode('say ""no""'), 0, 10, 34);
     expect(new TextDecoder().decode(text.getBytes())).toBe('€ésay "no"');
   });
+
+  it('takes hardly more memory than a long value, and keeps its escapes', () => {
+    const text = new CopyText(1024);
+    const value = `x${'""'.repeat(2 ** 21)}\t`;
+    text.writeEscaped(encoder.encode(value), 0, value.length, 34);
+    expect(new TextDecoder().decode(text.getBytes()) === `x${'"'.repeat(2 ** 21)}\\t`).toBe(true);
+    text.writeEscaped(encoder.encode('y'.repeat(2 ** 24)), 0, 2 ** 24);
+    expect(text.length).toBe(2 ** 24 + 2 ** 21 + 3);
+    expect(text.bytes.length).toBeLessThanOrEqual(2 ** 25);
+  });
 });
 
 describe('a CSV that is sent to COPY unchanged', () => {

@@ -152,6 +152,16 @@ describe('JSON objects that are read as rows', () => {
     expect(() => isWritten(makeLine(limit + 1))).toThrow('too_long');
   });
 
+  it.each(['lines', 'array'] as const)('are written as a few MiB of lines, however many there are: %s', (jsonForm) => {
+    const first = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`c${at}`, at]));
+    const objects = [JSON.stringify(first), ...Array.from({ length: 20_000 }, () => '{"c999":1}')];
+    const content = jsonForm === 'lines' ? objects.join('\n') : `[${objects.join()}]`;
+    const writer = new RecordWriter();
+    const { takenBytes, isFull } = readJson(jsonForm, beginJson(), encoder.encode(content), true, 1000, writer);
+    expect([isFull, takenBytes < content.length]).toEqual([true, true]);
+    expect(writer.takeLines().buffer.byteLength).toBeLessThanOrEqual(8 * 2 ** 20);
+  });
+
   it('are refused with more distinct members in all objects together than allowed', () => {
     expect(readInPieces('lines', '{"a":1}\n{"b":1}', [100], 2).names).toEqual(['a', 'b']);
     expect(() => readInPieces('lines', '{"a":1}\n{"b":1}\n{"c":1}', [100], 2)).toThrow('too_many_members');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeFile } from './reading.ts';
-import { readRecords, readRecordsProblem } from './records.ts';
+import { readRecords, readRecordsProblem, writeRecords } from './records.ts';
 
 /** Both formats of a file with the same objects: a JSON array and NDJSON. */
 const FILE_FORMATS: [string, (objects: string[]) => string][] = [
@@ -10,6 +10,12 @@ const FILE_FORMATS: [string, (objects: string[]) => string][] = [
 
 const encodeUtf16 = (text: string) =>
   new Uint8Array(Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)).buffer);
+
+/** An object with the greatest number of members, and many with one of them: a line of their text is far longer. */
+const SPARSE_OBJECTS = [
+  `{${Array.from({ length: 1000 }, (_, at) => `"c${at}": ${at}`).join()}}`,
+  ...Array.from({ length: 10_000 }, (_, at) => `{"c999": ${at}}`),
+];
 
 describe.each(FILE_FORMATS)('the JSON objects of %s', (name, writeObjects) => {
   it.each([
@@ -54,6 +60,23 @@ describe.each(FILE_FORMATS)('the JSON objects of %s', (name, writeObjects) => {
   it('are refused for UTF-16 with half of a surrogate pair', async () => {
     const bytes = encodeUtf16(`\ufeff${writeObjects(['{"a": "x"}', '{"a": "\ud800"}'])}`);
     expect(await readRecordsProblem(name, bytes)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 2 });
+  });
+
+  it.each([
+    ['UTF-8', encodeFile],
+    ['UTF-16', encodeUtf16],
+  ])('become a text of which each call writes a part, however short the file is: %s', async (_, encode) => {
+    const { text, lengths } = await writeRecords(name, encode(writeObjects(SPARSE_OBJECTS)), 1_000_000);
+    const rows = Array.from({ length: 10_000 }, (_, at) => `${','.repeat(999)}${at}\n`);
+    expect(new TextDecoder().decode(text)).toBe(
+      `${Array.from({ length: 1000 }, (_, at) => at).join()}\n${rows.join('')}`,
+    );
+    for (const [call, length] of lengths.entries()) expect(length - (lengths[call - 1] ?? 0)).toBeLessThan(5 * 2 ** 20);
+  });
+
+  it('are refused with the line of bytes that are no text behind a long text', async () => {
+    const bytes = encodeUtf16(`\ufeff${writeObjects([...SPARSE_OBJECTS, '{"c0": "\ud800"}'])}`);
+    expect(await readRecordsProblem(name, bytes)).toMatchObject({ code: 'UNREADABLE_BYTES', line: 10_002 });
   });
 
   it('are refused when there are none, or only empty ones', async () => {

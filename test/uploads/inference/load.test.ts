@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { requireFittingValues } from '../../../src/modules/uploads/chunks.ts';
 import {
   type ColumnType,
   finishInference,
@@ -181,6 +182,44 @@ describe('a CSV file that is converted for COPY', () => {
       line: 2 + 2500 * 2,
       value: 'x',
     });
+  });
+
+  test.each<[string, (text: string) => Uint8Array]>([
+    ['UTF-8', encodeFile],
+    ['UTF-16', (text) => new Uint8Array(Uint16Array.from(`\ufeff${text}`, (unit) => unit.charCodeAt(0)).buffer)],
+  ])('is sent in chunks of a few MiB, however much longer its rows become: %s', (_, encode) => {
+    const header = Array.from({ length: 1000 }, (_, index) => `c${index}`);
+    const rows = Array.from({ length: 10_000 }, (_, index) => `${index},x\r\n`);
+    const bytes = encode(`${header.join()}\r\n${rows.join('')}`);
+    const plan = planText(bytes);
+    const sizes: number[] = [];
+    const { text, rowCount } = copyData(plan, bytes, bytes.length, ({ copyInput }) =>
+      sizes.push(copyInput.buffer.byteLength),
+    );
+    expect(rowCount).toBe(10_000);
+    expect(text).toBe(rows.map((_, index) => `${index}\tx${'\t\\N'.repeat(998)}\n`).join(''));
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(16 * 2 ** 20);
+  });
+
+  test.each([
+    ['text', `${'x'.repeat(15 * 2 ** 20)};2,5`],
+    ['number', `x;2,5${' '.repeat(15 * 2 ** 20)}`],
+  ])('takes little more memory than a long value that is a %s', (_, row) => {
+    const bytes = encodeFile(`a;b\n"n";1,5\n${row}\n`);
+    copyData(planText(bytes), bytes, bytes.length, ({ copyInput }) =>
+      expect(copyInput.buffer.byteLength).toBeLessThan(20 * 2 ** 20),
+    );
+  });
+
+  test('is refused with the line of a value that does not fit, behind rows that are long only when they are converted', () => {
+    const header = Array.from({ length: 1000 }, (_, index) => `c${index}`).join();
+    const bytes = encodeFile(`${header}\n${'1,x\n'.repeat(4000)}2.5,x\n`);
+    const plan = { ...planText(bytes, { c0: 'integer' }), mode: 'raw' as const };
+    const nextState = { table_id: 'x', file: 0, rows: 4001, position: { offset: plan.end, line: 4003 } };
+    const fileBytes = bytes.subarray(plan.start.offset);
+    const rows = { copyInput: fileBytes, rowCount: 4001, processedBytes: fileBytes.length, nextState };
+    const chunk = { plan, startPosition: plan.start, fileBytes, isLast: true, ...rows };
+    expect(readRefusal(() => requireFittingValues(chunk))).toMatchObject({ line: 4002, value: '2.5' });
   });
 
   test('is refused with an empty value in a column that is not nullable', () => {

@@ -72,14 +72,20 @@ export function loadColumns({ schema }: Inference, types: Record<string, LoadCol
   }));
 }
 
-/** Returns the text that COPY would get for a whole file, in blocks. */
-export function copyData(plan: LoadPlan, bytes: Uint8Array, blockSize = 1 << 16): { text: string; rowCount: number } {
+/** Returns the text that COPY would get for a whole file, in blocks. @param onChunk called with each chunk of it */
+export function copyData(
+  plan: LoadPlan,
+  bytes: Uint8Array,
+  blockSize = 1 << 16,
+  onChunk: (chunk: ReturnType<typeof convertNextChunk>) => void = () => {},
+): { text: string; rowCount: number } {
   const pieces: Uint8Array[] = [];
   let rowCount = 0;
   let wantedBytes = 1;
   for (let position = plan.start; position.offset < plan.end; ) {
     const end = position.offset + Math.max(blockSize, wantedBytes);
     const chunk = convertNextChunk(plan, position, bytes.subarray(position.offset, end), end >= bytes.length);
+    onChunk(chunk);
     pieces.push(chunk.copyInput.slice());
     rowCount += chunk.rowCount ?? 0;
     position = chunk.nextPosition;

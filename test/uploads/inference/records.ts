@@ -7,29 +7,39 @@ import {
 } from '../../../src/modules/uploads/inference/index.ts';
 import { beginReading, continueParquet } from '../../../src/modules/uploads/parquet.ts';
 import { beginRecords, continueRecords } from '../../../src/modules/uploads/records.ts';
-import { readSegments } from '../../../src/platform/segments.ts';
+import { readSegments, type Segment, sumSegmentBytes } from '../../../src/platform/segments.ts';
 import { parseCopyText } from '../../formats/copy/parsing.ts';
 import { createMemoryBucket } from '../workbook/converting.ts';
 import { copyData, encodeFile, loadColumns } from './reading.ts';
 
-/** Writes the records of a Parquet or JSON file as a text. @returns the text, and the facts about it */
-async function writeRecords(name: string, bytes: Uint8Array) {
+/**
+ * Writes the records of a Parquet or JSON file as a text. @returns the text, the facts about it, and its number of bytes after
+ * each call
+ */
+export async function writeRecords(name: string, bytes: Uint8Array, bytesPerCall = Number.MAX_SAFE_INTEGER) {
   const bucket = createMemoryBucket();
   let keyCount = 0;
   const environment = {
     bucket,
     newKey: () => `key${++keyCount}`,
     read: async (offset: number, length: number) => bytes.slice(offset, offset + length),
-    bytesPerCall: Number.MAX_SAFE_INTEGER,
+    bytesPerCall,
     bytesPerRead: 1 << 20,
   };
   const file = { name, size: bytes.length };
-  const { facts, text } = name.endsWith('.parquet')
-    ? await continueParquet(environment, file, beginReading()).then(({ facts, reading }) => ({ facts, ...reading }))
-    : await continueRecords(environment, file, beginRecords(name.endsWith('.json') ? 'array' : 'lines')).then(
-        ({ facts, state }) => ({ facts, ...state }),
-      );
-  return { facts, text: (await readSegments(bucket, text, 0, Number.MAX_SAFE_INTEGER)) as Uint8Array };
+  const lengths: number[] = [];
+  const readText = async (text: Segment[]) =>
+    (await readSegments(bucket, text, 0, Number.MAX_SAFE_INTEGER)) as Uint8Array;
+  if (name.endsWith('.parquet')) {
+    const { facts, reading } = await continueParquet(environment, file, beginReading());
+    return { facts, text: await readText(reading.text), lengths };
+  }
+  for (let state = beginRecords(name.endsWith('.json') ? 'array' : 'lines'); ; ) {
+    const step = await continueRecords(environment, file, state);
+    state = JSON.parse(JSON.stringify(step.state));
+    lengths.push(sumSegmentBytes(state.text));
+    if (step.facts) return { facts: step.facts, text: await readText(state.text), lengths };
+  }
 }
 
 /** Reads a Parquet or JSON file. @returns the types of its columns, and its rows with each value as it is sent to Postgres */

@@ -26,6 +26,9 @@ export interface WrittenColumn {
 /** A callback for a value that does not fit its column, with the line on which its record starts. */
 export type OnMisfit = (column: WrittenColumn, line: number, readValue: () => string) => void;
 
+/** The number of bytes of rows after which a chunk ends: rows with few of many columns are far longer than in the file. */
+const MAX_CHUNK_BYTES = 8 * 1024 * 1024;
+
 /** Writes the records of a file as rows for COPY. Values that need no conversion are copied as bytes. */
 export class CopyWriter {
   rowCount = 0;
@@ -74,6 +77,11 @@ export class CopyWriter {
     return this.#out.getBytes();
   }
 
+  /** Whether the chunk ends with the last row. */
+  get isFull(): boolean {
+    return this.#out.length > MAX_CHUNK_BYTES;
+  }
+
   /**
    * Writes the current record if it is a row. A record without any value is a row only in a text that was converted from JSON
    * or Parquet records, unless it is a blank line.
@@ -117,7 +125,7 @@ export class CopyWriter {
   ): void {
     const output = this.#out;
     // A letter of Windows-1252 takes up to three bytes in UTF-8.
-    output.reserveBytes((end - start) * 3 + MAX_EXTRA_BYTES);
+    output.reserveBytes((end - start) * (this.#is1252 ? 3 : 1) + MAX_EXTRA_BYTES);
     const length = convertValue(output.bytes, output.length, bytes, start, end, conversion, this.#decode);
     if (length === NULL_RESULT) this.#writeNull(column, line);
     else if (length !== MISFIT_RESULT) output.length = length;

@@ -41,7 +41,7 @@ export interface LoadPlan {
   zone: ZoneEdges | null;
 }
 
-/** The complete records of a block, as input of COPY. */
+/** The complete records of a block, or as many of them as make a chunk, as input of COPY. */
 export interface LoadChunk {
   copyInput: Uint8Array;
   /** Number of rows in `copyInput`. */
@@ -122,7 +122,7 @@ function chooseDateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['da
 let sharedFields: Fields | null = null;
 
 /**
- * Converts the complete rows that start in `block`, which holds the file's bytes from `position` on.
+ * Converts the complete rows that start in `block`, which holds the file's bytes from `position` on, until they are a whole chunk.
  * @param isLast the block reaches the end of the file
  * @param onMisfit called for each value that does not fit; the rows are then not to be loaded, and come without data
  * @throws InferenceError `VALUE_DOES_NOT_FIT` with file, line, column and value
@@ -155,6 +155,7 @@ export function convertNextChunk(
     (_start, _end, at) => {
       recordCount++;
       writer?.writeRow(at);
+      return writer?.isFull;
     },
   );
   return {
