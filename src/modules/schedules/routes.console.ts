@@ -40,7 +40,7 @@ const toScheduleInput = ({
 const CONDITION_DESCRIPTION = 'If it has a condition, the caller must be allowed to see the data of the condition';
 
 const SENDING_DESCRIPTION =
-  'Users are sent what they may see, and addresses what their share context lets them see; addresses get files only if the context allows downloads, otherwise the summary. After three failed runs in a row the schedule is paused, and its creator is notified.';
+  'Users are sent what they may see, and addresses what their share context lets them see; addresses get files only if the context allows downloads, otherwise the summary. After three failed runs in a row the schedule is paused, and its creator is notified, or the administrators if the creator gets no mail.';
 
 const targetFailures = [dashboardNotFound, visualizationNotFound, accessDenied, concurrentChange] as const;
 
