@@ -40,6 +40,7 @@ describe('an OAuth device', () => {
     expect(deviceRequest).toMatchObject({
       scopes: ['groups:list'],
       only_reads: true,
+      client: { host: 'program.example.com' },
     });
     expect(await expectSuccess(answerDevice(owner, deviceRequest.request))).toEqual({ redirect_to: null });
     advanceClock(11_000);
@@ -50,16 +51,6 @@ describe('an OAuth device', () => {
     advanceClock(22_000);
     expect((await pollDevice(startedDevice.device_code)).body.error).toBe('invalid_grant');
     expect((await createCaller(tokens.access_token).get('/v1/groups')).status).toBe(401);
-  });
-
-  it('is shown without a host, as whoever began may have used the id of any client', async () => {
-    const startedDevice = await beginDevice();
-    const { client: shownClient, request } = await expectSuccess(findDevice(owner, startedDevice.user_code));
-    expect(shownClient).toEqual({ name: 'A program', host: null, is_registered: false });
-    await expectSuccess(answerDevice(owner, request));
-    await expectSuccess(pollDevice(startedDevice.device_code));
-    const { records } = await expectSuccess(owner.get('/v1/oauth-grants'));
-    expect(records[0].client).toEqual({ id: client, name: 'A program', host: null });
   });
 
   it('gets tokens after a suspension of the company', async () => {

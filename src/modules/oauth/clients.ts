@@ -52,8 +52,11 @@ export async function findClient(ctx: Context, clientId: string): Promise<OAuthC
 }
 
 /** Returns the verified host of the client; for a dynamically registered client, the host of its redirect URI. */
-export const findClientHost = ({ companyId, host }: OAuthClient, redirectUri: string): string | null =>
-  companyId !== null ? null : (host ?? getRedirectHost(redirectUri));
+export const findClientHost = (
+  { companyId, host, redirectUris }: OAuthClient,
+  redirectUri = redirectUris[0],
+): string | null =>
+  companyId !== null ? null : (host ?? (redirectUri === undefined ? null : getRedirectHost(redirectUri)));
 
 /** Tells whether a client's id is the URL of its metadata document; only the normalized spelling of a URL is accepted. */
 function isDocumentAddress({ config }: Context, clientId: string): boolean {

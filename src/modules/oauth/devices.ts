@@ -6,7 +6,7 @@ import { computeKeyedDigest, computeKeyedDigests } from '../../platform/keyed-di
 import { computeSha256Hex } from '../../platform/secrets.ts';
 import type { AuthorizationRequestView } from '../../presentation/authorization.ts';
 import { attemptGuess, getCallerNetwork } from '../sign-in/service.ts';
-import { findClient } from './clients.ts';
+import { findClient, findClientHost } from './clients.ts';
 import { invalidClient, wrongUserCode } from './failures.ts';
 import { makeConsentRequest, viewConsentRequest } from './requests.ts';
 import { parseScopes } from './scopes.ts';
@@ -84,8 +84,7 @@ async function readDeviceRequest(ctx: UserContext, typedCode: string): Promise<A
   if (!client || (client.companyId !== null && client.companyId !== ctx.actor.companyId)) throw wrongUserCode();
   const { digest, expiresAt, scopes, resource } = device;
   return viewConsentRequest(ctx, {
-    // Anybody may begin this with the id of any client: no redirect leads the answer to the client's host.
-    ...makeConsentRequest(client, null, scopes, resource),
+    ...makeConsentRequest(client, findClientHost(client), scopes, resource),
     jti: digest,
     redirect: null,
     device: { digest, expires_at: expiresAt },
