@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CFB } from '@e965/xlsx';
@@ -151,23 +152,32 @@ function makeUndoCase(title: string, bytes: number): MemoryCase {
 }
 
 /** Makes a case of the largest files, sent by the tus protocol. */
-function makeTusCase(title: string, kind: FileKind): MemoryCase {
-  const { millions, write } = FILE_KINDS[kind];
+function makeTusCase(title: string, kind: FileKind, { millions, write } = FILE_KINDS[kind]): MemoryCase {
   const folder = mkdtempSync(join(tmpdir(), 'data-console-memory-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, `pedidos.${kind}`);
   return {
     name: title,
     prepare: async () => write(path, millions * MILLION),
-    async run(system, runNumber) {
-      const { rows } = await loadByTus(system, path, `huge_${kind}_${runNumber}`);
+    async run(system) {
+      const { rows } = await loadByTus(system, path, `t${crypto.randomUUID().replaceAll('-', '_')}`);
       if (rows !== millions * MILLION) throw new Error(`${rows} rows were loaded`);
     },
   };
 }
 
+const WIDE_COLUMNS = Array.from({ length: 1000 }, (_, n) => `c${n}`);
+
+/** Writes NDJSON of 1,000 members, of which each object but the first has one. */
+const writeSparseNdjson = (path: string, rowCount: number) =>
+  writeFile(
+    path,
+    `${JSON.stringify(Object.fromEntries(WIDE_COLUMNS.map((name, n) => [name, n])))}\n${'{"c999":1}\n'.repeat(rowCount - 1)}`,
+  );
+
 export const UPLOAD_CASES: MemoryCase[] = [
   upload('CSV of 99 MiB: upload, analysis, load', 'grande.csv', () => makeCsv(99 * MIB_BYTES)),
+  upload('CSV of short rows in 1,000 columns', 'curtas.csv', () => `${WIDE_COLUMNS}\n${'1,2\n'.repeat(40_000)}`),
   upload('ten CSVs, 99 MiB', 'parte.csv', () => makeCsv(9.85 * MIB_BYTES), 10),
   upload('ZIP of ten CSVs, 99 MiB unpacked', 'partes.zip', () => makeArchive(99 * MIB_BYTES)),
   makeUpsertCase('upsert of a CSV of 20 MiB', 20 * MIB_BYTES),
@@ -178,5 +188,6 @@ export const UPLOAD_CASES: MemoryCase[] = [
   makeUndoCase('undo of a load of 99 MiB', 99 * MIB_BYTES),
   makeTusCase('CSV of 1 GiB by tus', 'csv'),
   makeTusCase('NDJSON of 1 GiB by tus', 'ndjson'),
+  makeTusCase('sparse NDJSON of 1,000 members', 'ndjson', { millions: 0.04, write: writeSparseNdjson }),
   makeTusCase('Parquet of 10 million rows by tus', 'parquet'),
 ];
