@@ -292,7 +292,10 @@ export class WebhookSender extends DurableObject<SenderBindings> {
     }
   }
 
-  /** Deletes the oldest deliveries that need no further attempt while the storage is almost full. */
+  /**
+   * Deletes the oldest deliveries that need no further attempt while the storage is almost full. @throws if others fill it: what
+   * is left of it is for their attempts
+   */
   #makeRoom(): void {
     const deleteOldest = () =>
       this.#sql
@@ -303,6 +306,10 @@ export class WebhookSender extends DurableObject<SenderBindings> {
         )
         .toArray();
     while (isDatabaseFull(this.#sql) && deleteOldest().length > 0);
+    const hasPending = () =>
+      this.#sql.exec("SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT 1").toArray().length > 0;
+    if (isDatabaseFull(this.#sql) && hasPending())
+      throw new Error('The storage is full of deliveries that wait to be sent.');
   }
 
   /** Deletes old deliveries. Rows are in the order of their times, which saves an index. */

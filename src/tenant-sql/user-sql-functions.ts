@@ -2,7 +2,7 @@
  * The functions that user SQL may call: those that depend only on their arguments. Excluded are functions that reach beyond the
  * statement (into sessions, settings, files, locks, large objects, SQL given as text) or reveal what the reader may not see
  * (names of tables, roles, schemas; privileges; other system data). PostgreSQL lets everyone call all of them, and no owner can
- * revoke that. The last ones, which nobody calls, are names that columns may have: a column is named as a field, too.
+ * revoke that.
  */
 export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(
   `
@@ -63,9 +63,6 @@ export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(
   npoints path pclose point polygon popen radius slope width
   abbrev broadcast cidr family host hostmask inet_merge inet_same_family macaddr macaddr8 macaddr8_set7bit masklen
   netmask network set_masklen
-
-  cash_in cash_out date_in date_out line_in line_out path_length point_in point_out time_in time_out timestamp_in
-  timestamp_out
   `.match(/\w+/g),
 );
 

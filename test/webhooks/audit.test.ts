@@ -158,6 +158,31 @@ describe('the audit stream of a webhook endpoint', () => {
     await expect.poll(listReceivedIds).toContain(between.id);
   });
 
+  it('delivers a batch to the endpoints after one that cannot store it', async () => {
+    const other = await createOwnedCompany();
+    for (let n = 0; n < 3; n += 1) await createEndpoint(other, createReceiver(), ['audit.records']);
+    const record = makeRecordAt(Date.now());
+    const takers = new Set<string>();
+    const following = async (kind: LogKind) =>
+      kind === 'audit'
+        ? { follows: 1, records: [record], upTo: {}, late: [], lateRecords: [], redactions: 0 }
+        : undefined;
+    const COMPANY_LOG = { getByName: () => ({ following }) };
+    const WEBHOOK_SENDER = {
+      getByName: (id: string) => ({
+        async take() {
+          takers.add(id);
+          if (takers.size === 1) throw new Error('full');
+        },
+      }),
+    };
+    const stream = runInContext({ kind: 'system', companyId: other.id }, (ctx) =>
+      streamLog({ ...ctx, bindings: { ...ctx.bindings, COMPANY_LOG, WEBHOOK_SENDER } } as never),
+    );
+    await expect(stream).rejects.toThrow('full');
+    expect(takers.size).toBe(3);
+  });
+
   it('ends once no endpoint subscribes to it', async () => {
     const other = await createOwnedCompany();
     const { _id } = await createEndpoint(other, createReceiver(), ['audit.records']);

@@ -220,6 +220,14 @@ describe('the failures of an endpoint with nothing left to send', () => {
       (path: string) => operator.patch(path, { json: { status: 'active' } }),
     ],
     [
+      'the second try of an interrupted end of a suspension',
+      (path: string) => operator.patch(path, { json: { status: 'suspended' } }),
+      async (path: string) => {
+        await runSql('UPDATE companies SET suspended_at = NULL WHERE id = ?', path.split('/').at(-1));
+        return operator.patch(path, { json: { status: 'active' } });
+      },
+    ],
+    [
       'a deletion that is taken back',
       (path: string) => operator.delete(path),
       (path: string) => operator.post(`${path}/restore`),

@@ -10,6 +10,7 @@ import { makeGroupInput } from '../support/console.ts';
 import { runInContext } from '../support/context.ts';
 import { readNewestMail } from '../support/mail.ts';
 import { countRows, runSql, selectRow } from '../support/race.ts';
+import { expectSuccess } from '../support/signed.ts';
 import { createEndpoint, createReceiver, ENDPOINTS_PATH, waitForArrivals } from './support.ts';
 
 const company = await createOwnedCompany();
@@ -186,28 +187,34 @@ describe('a webhook endpoint', () => {
 
   it('of one endpoint that cannot be stored keeps no events from the others', async () => {
     const other = await createOwnedCompany();
-    const [{ _id: broken }] = [
-      await createEndpoint(other, createReceiver(), ['group.deleted']),
-      await createEndpoint(other, createReceiver(), ['group.deleted']),
-    ];
+    const { _id: broken } = await createEndpoint(other, createReceiver(), ['group.deleted']);
+    const { _id: good } = await createEndpoint(other, createReceiver(), ['group.deleted']);
     await runSql(
       `INSERT INTO events SELECT 'i' || value || ?1, ?1, 'group.deleted', '{"id":"g"}', 9e12 + value FROM json_each(?2)`,
       other.id,
       JSON.stringify(Array.from({ length: 150 }, (_, n) => n)),
     );
     const takenIds: string[] = [];
+    const triedIds: string[] = [];
     const getByName = (id: string) => ({
       async take(_owner: object, deliveries: { id: string }[]) {
+        triedIds.push(id);
         if (id === broken) throw new Error('database or disk is full');
         takenIds.push(...deliveries.map((delivery) => delivery.id));
       },
     });
-    const deliver = runInContext({ kind: 'system', companyId: other.id }, (ctx) =>
-      deliverEvents({ ...ctx, bindings: { ...ctx.bindings, WEBHOOK_SENDER: { getByName } } } as never),
-    );
-    await expect(deliver).rejects.toThrow('full');
+    const deliver = () =>
+      runInContext({ kind: 'system', companyId: other.id }, (ctx) =>
+        deliverEvents({ ...ctx, bindings: { ...ctx.bindings, WEBHOOK_SENDER: { getByName } } } as never),
+      );
+    await expect(deliver()).rejects.toThrow('full');
     expect(new Set(takenIds).size).toBe(150);
     expect(await countRows('events where company_id = ?', other.id)).toBe(150);
+    // Where no endpoint takes any, the events after them are not read in vain.
+    await expectSuccess(other.as.delete(`${ENDPOINTS_PATH}/${good}`).then((answer) => ({ ...answer, status: 200 })));
+    triedIds.length = 0;
+    await expect(deliver()).rejects.toThrow('full');
+    expect(triedIds).toEqual([broken]);
     await runSql('DELETE FROM events WHERE company_id = ?', other.id);
   });
 
@@ -226,6 +233,16 @@ describe('a webhook endpoint', () => {
     const deliveries = await waitForDeliveryEnd(_id);
     expect(deliveries.map((delivery: { _id: string }) => delivery._id)).not.toContain(first._id);
     expect(deliveries.length).toBe(1);
+  });
+
+  it('is not stored where those that wait to be sent almost fill the storage: their attempts need the rest', async () => {
+    const { _id } = await createEndpoint(company, createReceiver('status.500'), ['user.invited']);
+    await sendTestEvent(_id);
+    setSizes({ fullBytes: 0 });
+    const refusedAnswer = await sendTestEvent(_id);
+    resetSizes();
+    expect(refusedAnswer.status).toBeGreaterThanOrEqual(500);
+    expect((await listDeliveries(_id)).length).toBe(1);
   });
 
   it('that is slow does not delay other endpoints', async () => {

@@ -175,7 +175,8 @@ export async function changeOrganization(
   );
   const [company] = changed;
   if (company) {
-    if (organizationBefore.suspendedAt !== null && company.suspendedAt === null) await resumeSenders(ctx, company.id);
+    // Also where it was active: the try before may have ended before this.
+    if (changes.status === 'active') await resumeSenders(ctx, company.id);
     return addCompanyDataUsage(ctx, company);
   }
   throw organizationDeleting((await getOrganization(ctx, id)).deletesAt ?? undefined);

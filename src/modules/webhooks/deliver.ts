@@ -43,28 +43,34 @@ export const toDeliveryInput = ({ id, type, at, data }: EventToSend): DeliveryIn
 });
 
 /**
- * Passes each endpoint's sender the events it subscribes to. Can be repeated: senders recognize events by their ids. @throws once
- * all other endpoints have theirs, if one fails
+ * Passes each endpoint's sender what is for it: an endpoint that fails keeps nothing from the others. Can be repeated: senders
+ * recognize deliveries by their ids. @returns the failures of endpoints, of which others did not fail @throws if all failed
  */
-export async function deliverToEndpoints(
+export async function passToEndpoints(
+  ctx: CompanyContext,
+  endpoints: readonly SubscribedEndpoint[],
+  makeDeliveries: (endpoint: SubscribedEndpoint) => DeliveryInput[] | Promise<DeliveryInput[]>,
+): Promise<unknown[]> {
+  const results = await Promise.allSettled(
+    endpoints.map(async (endpoint) => passToSender(ctx, endpoint, await makeDeliveries(endpoint))),
+  );
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  if (failures.length > 0 && failures.length === endpoints.length) throw failures[0];
+  return failures;
+}
+
+/** Passes each endpoint's sender the events it subscribes to. @returns as `passToEndpoints` */
+export function deliverToEndpoints(
   ctx: CompanyContext,
   endpoints: readonly SubscribedEndpoint[],
   events: readonly EventToSend[],
-): Promise<void> {
+): Promise<unknown[]> {
   const eventsWithDelivery = events.map((event) => ({ ...event, sending: toDeliveryInput(event) }));
-  const results = await Promise.allSettled(
-    endpoints.map(async (listener) => {
-      const wantedEvents = eventsWithDelivery.filter(
-        ({ type, at }) => isWantedType(listener.eventTypes, type) && wasActive(listener, at),
-      );
-      await passToSender(
-        ctx,
-        listener,
-        wantedEvents.map(({ sending }) => sending),
-      );
-    }),
+  return passToEndpoints(ctx, endpoints, (endpoint) =>
+    eventsWithDelivery
+      .filter(({ type, at }) => isWantedType(endpoint.eventTypes, type) && wasActive(endpoint, at))
+      .map(({ sending }) => sending),
   );
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
 /** Passes deliveries to an endpoint's sender. */
@@ -95,10 +101,9 @@ export async function deliverEvents(ctx: CompanyContext): Promise<void> {
     if (wantedEvents.length > 0) {
       const getRelatedData = await readRelatedData(ctx, wantedEvents);
       const eventsToSend = wantedEvents.map((event) => toEventToSend(event, getRelatedData));
-      try {
-        await deliverToEndpoints(ctx, listeners, eventsToSend);
-      } catch (error) {
-        kept = { last: found.at(-1), error };
+      const failures = await deliverToEndpoints(ctx, listeners, eventsToSend);
+      if (failures.length > 0) {
+        kept = { last: found.at(-1), error: failures[0] };
         continue;
       }
     }

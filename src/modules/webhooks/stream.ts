@@ -9,7 +9,7 @@ import { exportLog } from '../company-log/service.ts';
 import {
   deliverToEndpoints,
   type EventToSend,
-  passToSender,
+  passToEndpoints,
   type SubscribedEndpoint,
   toDeliveryInput,
   wasActive,
@@ -52,8 +52,11 @@ async function streamNextRecords(ctx: CompanyContext, kind: LogKind): Promise<bo
   }
   const { records, upTo, lateRecords, late, redactions } = followedRecords;
   if (records.length + late.length === 0) return false;
-  if (kind === 'share') await deliverToEndpoints(ctx, endpoints, toShareEvents(ctx, [...records, ...lateRecords]));
-  else await deliverAuditRecords(ctx, endpoints, followedRecords);
+  const failures =
+    kind === 'share'
+      ? await deliverToEndpoints(ctx, endpoints, toShareEvents(ctx, [...records, ...lateRecords]))
+      : await deliverAuditRecords(ctx, endpoints, followedRecords);
+  if (failures.length > 0) throw failures[0];
   // Of somebody who was taken out of the log meanwhile, endpoints are told again without them.
   const isKept = await callCompanyLog(async (log) => await log.followed(kind, { upTo, late, redactions }));
   return !isKept || records.length === MAX_RECORDS_PER_EVENT || late.length === MAX_RECORDS_PER_EVENT;
@@ -70,19 +73,20 @@ const toShareEvents = ({ actor: { companyId } }: CompanyContext, records: readon
   });
 
 /** Passes audit records to each endpoint that subscribes to them, only records of times when the endpoint was active. */
-async function deliverAuditRecords(
+function deliverAuditRecords(
   ctx: CompanyContext,
   endpoints: readonly SubscribedEndpoint[],
   { records, lateRecords }: FollowedRecords,
-): Promise<void> {
+): Promise<unknown[]> {
   const parts = [records, lateRecords] as LogRecord<'audit'>[][];
-  for (const listener of endpoints.filter(({ eventTypes }) => eventTypes.includes(AUDIT_RECORDS_TYPE))) {
-    const wantedParts = parts.map((part) => part.filter(({ occurredAt }) => wasActive(listener, occurredAt)));
+  const auditEndpoints = endpoints.filter(({ eventTypes }) => eventTypes.includes(AUDIT_RECORDS_TYPE));
+  return passToEndpoints(ctx, auditEndpoints, (endpoint) => {
+    const wantedParts = parts.map((part) => part.filter(({ occurredAt }) => wasActive(endpoint, occurredAt)));
     const batches = wantedParts
       .filter((wantedPart) => wantedPart.length > 0)
       .map((wantedPart) => buildBatch(ctx, wantedPart));
-    await passToSender(ctx, listener, await Promise.all(batches));
-  }
+    return Promise.all(batches);
+  });
 }
 
 /**
