@@ -28,9 +28,16 @@ function openSecret({ kv }: DurableObjectStorage): string {
   return secret;
 }
 
-/** Makes the pseudonym of an email address, always the same. */
-export const makePseudonym = (storage: DurableObjectStorage, email: string): string =>
-  computeDigest(openSecret(storage), `pseudonym\n${email}`).slice(0, PSEUDONYM_LENGTH);
+/** Makes the pseudonym of an email address, always the same: an erasure that was begun before keeps its own. */
+export function makePseudonym(storage: DurableObjectStorage, email: string): string {
+  const secret = openSecret(storage);
+  const [erasedRow] = selectRows<{ pseudonym: string }>(
+    storage.sql,
+    'SELECT pseudonym FROM forgotten WHERE digest = ?',
+    computeDigest(secret, email),
+  );
+  return erasedRow?.pseudonym ?? computeDigest(secret, `pseudonym\n${email}`).slice(0, PSEUDONYM_LENGTH);
+}
 
 /** Stores that a person was erased. @param now milliseconds */
 export function recordErasedPerson(storage: DurableObjectStorage, person: Person, now: number): void {

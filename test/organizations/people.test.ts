@@ -9,6 +9,7 @@ import { storeInLog } from '../../src/modules/company-log/service.ts';
 import { openDatabaseIfAny } from '../../src/modules/managed-database/service.ts';
 import { COMPANY_TABLES, getControlTableName } from '../../src/modules/organizations/end/control-store.ts';
 import { DATA_STORES } from '../../src/modules/organizations/end/stores.ts';
+import type { CompanyLog } from '../../src/objects/company-log.ts';
 import { appendRecords, getTimeDaysAgo, makeRecord, settleLog } from '../company-log/support.ts';
 import { createEmbedRecord, REVOCATION_PATH, readStatus } from '../embeds/support.ts';
 import { createSchedule, recordConsent } from '../schedules/support.ts';
@@ -509,6 +510,14 @@ describe('the pseudonym of an erased person', () => {
     }
     expect(descriptions[0]).toMatch(/^Ask [0-9a-f]{24}\.$/);
     expect(descriptions[1]).toBe(descriptions[0]);
+  });
+
+  it('is that of an erasure that began with another', async () => {
+    const { id } = await createOwnedCompany();
+    const log = env.COMPANY_LOG.getByName(id) as unknown as DurableObjectStub<CompanyLog>;
+    const begun = { ids: [], email: 'bob@x.test', pseudonym: 'b'.repeat(24), ips: [] };
+    await log.redact(begun, null);
+    expect(await log.makePseudonym(begun.email)).toBe(begun.pseudonym);
   });
 
   const person: Person = { ids: ['a'.repeat(24)], email: 'ana@x.test', pseudonym: 'p', ips: ['192.0.2.9'] };
