@@ -119,6 +119,15 @@ describe('a mailed code', () => {
     expect((await verifyCode(email, await requestMailedCode(email))).status).toBe(200);
   });
 
+  it('signs in although it was mailed before codes kept the sessions they belong to', async () => {
+    const { email } = await createAllowedUser(company);
+    const code = await requestMailedCode(email);
+    await env.CONTROL_DB.prepare('UPDATE passwordless_codes SET session_epoch = NULL WHERE email = ?')
+      .bind(email)
+      .run();
+    expect((await verifyCode(email, code)).status).toBe(200);
+  });
+
   it('is stored only as an HMAC', async () => {
     const { email } = await createAllowedUser(company);
     const code = await requestMailedCode(email);

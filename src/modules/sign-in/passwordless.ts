@@ -59,7 +59,9 @@ export async function logInWithCode(
   if (!code?.usedAt || !user) throw wrongEmailedCode();
   ctx.setOwner(company.id, { type: 'user', id: user.id });
   if (!user.isActive) throw wrongEmailedCode();
-  return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())], { sessionEpoch: code.sessionEpoch });
+  // Null in codes that were mailed before codes kept it.
+  const sessionEpoch = code.sessionEpoch ?? undefined;
+  return completeSignIn(ctx, user, [markEmailVerified(ctx.db, user, ctx.now())], { sessionEpoch });
 }
 
 const makeSixDigits = (): string => String(generateRandomBelow(1_000_000)).padStart(6, '0');
