@@ -118,6 +118,13 @@ describe('a metric query', () => {
     expect(await queryRows({ metrics: ['Revenue', 'Refunded', 'Average order'] })).toEqual([[188, 24, 37.6]]);
   });
 
+  it('counts the rows of the table that FILTER names where its own tables are not joined', async () => {
+    await createTable(ownerCaller, 'visits', [makeColumn('kind')]);
+    const formula = `count(*) FILTER (WHERE orders.status = 'paid') + count(*) FILTER (WHERE visits.kind = 'web')`;
+    await metric('Paid and visits', { formula, mapped_tables: ['orders', 'visits'] });
+    expect(await queryRows({ metrics: ['Paid and visits'] })).toEqual([[4]]);
+  });
+
   it.each(['count(*)', 'count(1)'])(
     'counts the rows of its own table by %s, whichever table FILTER names',
     async (call) => {

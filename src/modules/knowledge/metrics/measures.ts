@@ -135,13 +135,15 @@ const makeMetricTooLargeFailure = (item: SemanticItem, limitText: string) =>
 
 /**
  * Finds the table of an aggregate whose rows each match at most one row of every other table of the aggregate. Where it
- * aggregates no column, as `count(*)` does, the rows are the metric's, of whatever table its `FILTER` is.
+ * aggregates no column, as `count(*)` does, the rows are the metric's, of whatever table its `FILTER` is; only where the
+ * metric's tables have no such table, those of `FILTER`.
  */
 function findRoot(model: MetricModel, item: SemanticItem, metric: Metric, call: Aggregate): Table {
   const { argument, filter } = call;
   const namesColumn = argument !== null && listTables([argument]).length > 0;
   const tables = namesColumn ? listTables(filter ? [argument, filter] : [argument]) : metric.tables;
-  const rootTable = model.findRoot(tables);
+  const rootTable =
+    model.findRoot(tables) ?? (!namesColumn && filter ? model.findRoot(listTables([filter])) : undefined);
   if (rootTable) return rootTable;
   if (tables.length === 0) throw semanticItemUnknown('metric', item.name, 'it has no mapped table');
   const paths = tables.flatMap((table) => tables.map((otherTable) => model.findPath(table, otherTable)));
