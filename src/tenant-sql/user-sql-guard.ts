@@ -47,13 +47,14 @@ export function findNames(sql: string): { refusedName: string } | NamesToCheck {
  * The SQL that fails with `invalid input syntax for type integer: "name"` for a name that is a function, or a type of the
  * system's own: SQL has no simpler way to fail. `listCheckValues` makes its values. A function that takes one argument can be
  * called as a field of any value, also by `f.name` of `FROM lower('…') AS f`. Thus a column of such a name cannot be told from it,
- * and can only be named without its table.
+ * and can only be named without its table. Functions that only convert a value of a type, as `date_in`, are no harm.
  */
 export const CHECK_NAMES_SQL = `SELECT min(name::text)::integer FROM (
     SELECT proname FROM pg_catalog.pg_proc WHERE proname = ANY ($1::name[])
     UNION ALL
     SELECT proname FROM pg_catalog.pg_proc
       WHERE proname = ANY ($2::name[]) AND pronargs >= 1 AND pronargs - pronargdefaults <= 1
+        AND proname !~ '_(in|out|recv|send)$'
     UNION ALL
     SELECT typname FROM pg_catalog.pg_type
       WHERE typname = ANY ($3::name[]) AND typnamespace = 'pg_catalog'::pg_catalog.regnamespace

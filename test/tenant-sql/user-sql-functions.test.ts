@@ -90,7 +90,7 @@ describe('ordinary SQL of an analyst', () => {
     `WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r`,
     `SELECT to_tsvector('english', 'big cats') @@ to_tsquery('english', 'cat'), 'abc' ILIKE '%B%', 'abc' ~ '^a', regexp_replace('a1', '\\d', '')`,
     `SELECT json_build_object('a', n), row_to_json(s), s.row_to_json, to_jsonb(s) FROM sales AS s`,
-    `SELECT s.left, s.date_in, s.time_out, current_setting FROM (VALUES (1, 2, 3, 4)) AS s ("left", date_in, time_out, current_setting)`,
+    `SELECT s.left, s.date_in, s.json_out, s.date_send, current_setting FROM (VALUES (1, 2, 3, 4, 5)) AS s ("left", date_in, json_out, date_send, current_setting)`,
     `SELECT * FROM sales TABLESAMPLE bernoulli (50) REPEATABLE (1)`,
     `SELECT current_setting('TimeZone'), n AS "type", n AS name, n AS version, n AS user_name FROM sales AS "trigger"`,
     `SELECT width_bucket(n, 0, 10, 5), random() < 2, gen_random_uuid() IS NOT NULL, age(now(), now()), make_date(2024, 1, 1) FROM sales`,
