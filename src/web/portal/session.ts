@@ -80,16 +80,18 @@ function createSession(companySlug: string, storedSession: StoredSession): Sessi
   let tokens = { exchanges: 0, ...storedSession.tokens };
   let pendingRefresh: Promise<void> | undefined;
   let channel: BroadcastChannel | undefined;
+  let hasEnded = false;
 
   const storeTokens = () =>
     tryWithStorage(() =>
       sessionStorage.setItem(formatStorageKey(companySlug), JSON.stringify({ id, email, company, tokens })),
     );
-  const deleteTokens = () =>
-    tryWithStorage(() => {
-      channel?.close();
-      sessionStorage.removeItem(formatStorageKey(companySlug));
-    });
+  const deleteTokens = () => {
+    hasEnded = true;
+    channel?.close();
+    channel = undefined;
+    tryWithStorage(() => sessionStorage.removeItem(formatStorageKey(companySlug)));
+  };
   const tellTokens = () => channel?.postMessage(tokens);
 
   function receiveTokens({ data }: MessageEvent<typeof tokens>): void {
@@ -100,12 +102,13 @@ function createSession(companySlug: string, storedSession: StoredSession): Sessi
   }
 
   async function refreshTokens(): Promise<void> {
-    const { refresh_token, exchanges } = tokens;
     tellTokens();
     if (channel) await new Promise((resolve) => setTimeout(resolve, ANSWER_MS));
-    if (tokens.exchanges > exchanges) return;
+    // Newer tokens may be as old as those: they are exchanged, too.
+    const { refresh_token, exchanges } = tokens;
     const newTokens = await callApi<SessionTokens>('/api/v1/share-auth/refresh', { body: { refresh_token } });
     tokens = { ...newTokens, exchanges: exchanges + 1 };
+    if (hasEnded) return;
     storeTokens();
     tellTokens();
   }
