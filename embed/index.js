@@ -43,7 +43,7 @@ export class DataConsoleEmbed extends Base {
   #isReady = false;
   /** @type {ParameterValues} */
   #parameters = {};
-  /** Parameters that the host has set since a page last told its own. @type {ParameterValues} */
+  /** Parameters that the page there does not have yet, or that the host has just set. @type {ParameterValues} */
   #ofHost = {};
   /** The `theme` in the address of the frame. @type {string | null} */
   #loadedTheme = null;
@@ -59,8 +59,15 @@ export class DataConsoleEmbed extends Base {
     const own = structuredClone(values);
     this.#parameters = { ...this.#parameters, ...own };
     this.#ofHost = { ...this.#ofHost, ...own };
-    if (this.#isReady) this.#send('parameters', { parameters: own });
-    else this.#unsent = { ...this.#unsent, ...own };
+    if (!this.#isReady) {
+      this.#unsent = { ...this.#unsent, ...own };
+      return;
+    }
+    this.#send('parameters', { parameters: own });
+    // Those set just before a new `src` are for its page; later they are the page's, which may tell of no change.
+    setTimeout(() => {
+      this.#ofHost = {};
+    });
   }
 
   get getToken() {

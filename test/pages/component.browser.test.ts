@@ -211,13 +211,18 @@ describe.skipIf(!isBrowserInstalled)('the web component for embeds', () => {
     await page.evaluate(`one.setParameters({ state: ['Ohio'] }), one.setAttribute('src', '${url}/embed/d?')`);
     await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(4);
     expect(executedParameters.at(-1)).toEqual({ state: ['Ohio'] });
+    // Of a value that changes nothing the page tells nothing.
+    await page.evaluate(`one.setParameters({ state: ['Ohio'] }), new Promise((resolve) => setTimeout(resolve))`);
+    await page.evaluate(`one.setAttribute('src', '${url}/embed/d?aircraft=B-737-300')`);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(5);
+    expect(executedParameters.at(-1)).toEqual({ aircraft: 'B-737-300' });
     await page.evaluate(`{
       const element = one;
       element.remove();
       element.setAttribute('src', '${url}/embed/d');
       document.body.append(element);
     }`);
-    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(5);
+    await expect.poll(() => waitForEvents(page, 'ready')).toHaveLength(6);
     expect([executedParameters.at(-1), problems]).toEqual([{}, []]);
   });
 
