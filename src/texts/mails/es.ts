@@ -68,7 +68,7 @@ export const texts: MailTexts = {
         `El endpoint de webhook de ${company} en ${host} se desactivó: durante días solo respondió con fallos.`,
     },
     rules:
-      'No se le envía nada hasta que alguien ponga su estado en activo. Lo que falló puede entonces reenviarse durante 30 días. Recibe este correo porque es propietario o administrador.',
+      'No se le envía nada hasta que alguien ponga su estado en activo. Lo que falló puede entonces reenviarse durante 30 días. Recibes este correo porque eres propietario o administrador.',
   },
   security: {
     changes: {
@@ -171,7 +171,7 @@ export const texts: MailTexts = {
     },
     what: 'Corrígelo en la consola y vuelve a activarlo.',
     whyAdministrators:
-      'Recibe este correo porque es propietario o administrador, y quien lo programó no recibe correo: es un programa o un usuario inactivo.',
+      'Recibes este correo porque eres propietario o administrador, y quien lo programó no recibe correo: es un programa o un usuario inactivo.',
   },
   pages: {
     unsubscribe: {
