@@ -306,10 +306,9 @@ export class WebhookSender extends DurableObject<SenderBindings> {
         )
         .toArray();
     while (isDatabaseFull(this.#sql) && deleteOldest().length > 0);
-    const hasPending = () =>
-      this.#sql.exec("SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT 1").toArray().length > 0;
-    if (isDatabaseFull(this.#sql) && hasPending())
-      throw new Error('The storage is full of deliveries that wait to be sent.');
+    if (!isDatabaseFull(this.#sql)) return;
+    const pendingRow = this.#readNumber("SELECT max(rowid) AS at FROM deliveries WHERE status = 'pending'");
+    if (pendingRow !== null) throw new Error('The storage is full of deliveries that wait to be sent.');
   }
 
   /** Deletes old deliveries. Rows are in the order of their times, which saves an index. */

@@ -46,6 +46,12 @@ export const WEBHOOK_GUARDS = [
       title: 'of a suspended company gets no further attempt until the company is active again',
     },
     { text: 'until === null || until > now', without: 'true', title: 'for a day' },
+    {
+      text: 'pendingRow !== null',
+      without: 'pendingRow === -1',
+      tests: ['test/webhooks/sending.test.ts'],
+      title: 'almost fill the storage',
+    },
     { text: '!this.#requestedAgainIds.has(dueDelivery.id)', without: 'true', title: 'requested again' },
     { text: 'storedFailure?.url === endpoint.url', without: 'storedFailure', title: 'at a new address' },
     {
