@@ -185,7 +185,7 @@ async function readShownRecord(
   const { params } = call;
   const ctx = call.ctx as PrincipalContext;
   if (method === 'post' && checkPath) await checkPath(ctx, params);
-  if (!versionedGet || (method === 'post' && checkPath)) return undefined;
+  if (!versionedGet || (method === 'post' && checkPath && bodySourceField === undefined)) return undefined;
   const { contract, handle } = versionedGet;
   try {
     // Before it is known whether the caller may: who may write to it is told whether it is there.
