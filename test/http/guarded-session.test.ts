@@ -134,6 +134,7 @@ const UNGUARDED_COLUMNS = [
     'users.is_verified',
     'users.last_login_at',
     'users.metadata',
+    'users.name_source',
   ],
   ...['users.mfa_enabled', 'users.password_hash', 'users.session_epoch', 'users.teams', 'users.updated_at'],
 ];

@@ -107,7 +107,7 @@ describe('a sign-in with a passkey', () => {
 });
 
 describe('a new passkey', () => {
-  const USER_UPDATE_PATTERN = /^update "users" set "updated_at"/;
+  const USER_UPDATE_PATTERN = /^update "users" set "password_hash"/;
   const addPasskeyDuringRace = async (
     user: Awaited<ReturnType<typeof createAllowedUser>>,
     concurrentChange: () => Promise<unknown>,
@@ -172,7 +172,7 @@ describe('a passkey', () => {
     const path = `${PASSKEYS_PATH}/${user.passkey._id}`;
     const countPasskeys = () => countRows('passkeys where user_id = ?', user.id);
     const deletePasskey = (env: Record<string, string>) => user.as.delete(path, { json: { password: PASSWORD }, env });
-    const USER_UPDATE_PATTERN = /^update "users" set "updated_at"/;
+    const USER_UPDATE_PATTERN = /^update "users" set "password_hash"/;
     const secondUser = await createPasskeyUser();
     const otherPath = `${PASSKEYS_PATH}/${secondUser.passkey._id}`;
     const deleteOtherPasskey = (env?: Record<string, string>) =>

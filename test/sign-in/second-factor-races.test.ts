@@ -203,7 +203,7 @@ describe('the disabling of a second factor', () => {
     const { id, as } = await createEnrolledUser(company);
     let stateAfter: unknown;
     const answer = await sendDuringRace(
-      /^update "users" set "updated_at"/,
+      /^update "users" set "password_hash"/,
       async () => {
         await expectSuccess(postFactor(as, 'disable', { password: PASSWORD }));
         await enrolAuthenticator(as);

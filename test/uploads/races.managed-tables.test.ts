@@ -238,7 +238,7 @@ describe('an upload into a table', () => {
     'starts with the changed table, or is refused, when the table is %s just before the upload',
     async (changeName, change) => {
       const { id, routes } = await createNumberTable(3);
-      const { outcome } = await runBeforeNextStatement(company.id, /FOR NO KEY UPDATE/, () => change(routes));
+      const { outcome } = await runBeforeNextStatement(company.id, /FOR KEY SHARE/, () => change(routes));
       const uploadAnswer = await postFiles(company, [makeFileOf([10, 11])], { into: id });
       expect((await outcome).status).toBe(changeName === 'deleted' ? 204 : 200);
       if (changeName === 'deleted') return expect(uploadAnswer.status).toBe(404);
@@ -253,7 +253,8 @@ describe('an upload into a table', () => {
     },
   );
 
-  it.each(changes)('keeps the table from being %s once the upload has begun', async (_what, change) => {
+  // Emptied, it is as if it had been before the upload, whose rows come later.
+  it.each(changes.slice(1))('keeps the table from being %s once the upload has begun', async (_what, change) => {
     const { id, routes } = await createNumberTable(3);
     const jobInsertPattern = /INSERT INTO console\.upload_jobs/;
     const { outcome } = await runBeforeNextStatement(company.id, jobInsertPattern, () => change(routes));
