@@ -109,22 +109,6 @@ export function prepareInvitationMail(
   };
 }
 
-/**
- * Prepares a mail about a change: its statement stores the request if the previous statement of the batch changed a
- * row.
- */
-export function prepareMailAfterChange<Kind extends MailKind>(
-  ctx: Context,
-  request: MailRequest<Kind>,
-  send: SendMail<Kind>,
-) {
-  const record = toRecord(ctx, request);
-  return {
-    statement: insertRequestAfterChange(ctx.db, record),
-    send: () => ctx.defer(sendClaimedRequest(ctx, record, send as SendMail)),
-  };
-}
-
 /** Prepares mails to known users: the statements that store the requests, and the function that sends them after the commit. */
 export const prepareMails = <Kind extends MailKind>(
   ctx: Context,
@@ -151,7 +135,7 @@ function prepareStoredMails<Kind extends MailKind, Statement>(
   };
   return {
     statements: records.map((record) => insert(ctx.db, record)),
-    send: () => ctx.defer(sendAllMails()),
+    send: () => ctx.defer(sendAllMails),
   };
 }
 

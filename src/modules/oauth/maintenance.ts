@@ -3,7 +3,7 @@ import { commit } from '../../db/client.ts';
 import {
   composeFirstUseMail,
   type MailRequest,
-  prepareMailAfterChange,
+  prepareMailsAfterChange,
   readMailedCompany,
   readRecipient,
   type SendingContext,
@@ -15,11 +15,8 @@ import { deleteExpiredRows, type Grant, selectGrant } from './store.ts';
 export async function prepareFirstUseMail(ctx: Context, { id, companyId, userId }: Grant) {
   const [user] = await selectUser(ctx.db, companyId, userId);
   if (!user) return null;
-  return prepareMailAfterChange(
-    ctx,
-    { kind: 'program_let_in', companyId, email: user.email, about: id },
-    sendFirstUseMail,
-  );
+  const request = { kind: 'program_let_in', companyId, email: user.email, about: id } as const;
+  return prepareMailsAfterChange(ctx, [request], sendFirstUseMail);
 }
 
 export async function sendFirstUseMail(

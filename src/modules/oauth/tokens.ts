@@ -159,7 +159,7 @@ async function exchangeGrantCode(
       now,
       expiresAt: newRefreshToken.expiresAt,
     }),
-    mail: mail ? [mail.statement] : [],
+    mail: mail?.statements ?? [],
     client: extendClientRetention(ctx.db, clientId, { now, expiresAt: now + CLIENT_RETENTION_MS }),
   });
   // It was ended since its code was taken.

@@ -105,7 +105,7 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
   } = await commitAccess(ctx, makeAffectedPrincipals(user.companyId, user.id), {
     use,
     setPassword,
-    mail: mail.statement,
+    mail: mail.statements,
     ...consequences,
   });
   if (!changedUser) throw invalidResetToken();

@@ -25,7 +25,7 @@ export async function changePassword(
     const mail = prepareSecurityMail(ctx, { companyId, email }, 'password_changed');
     const results = await commitAccess(ctx, makeAffectedPrincipals(companyId, id), {
       password: setPassword(ctx.db, user, passwordHash, now),
-      mail: mail.statement,
+      mail: mail.statements,
       sessions: endUserSessions(ctx.db, { companyId, userId: id }, now, {
         exceptSessionId: sessionId,
         condition: HAS_CHANGED_ROWS,

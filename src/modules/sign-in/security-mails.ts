@@ -3,7 +3,7 @@ import { HAS_CHANGED_ROWS } from '../../db/statements.ts';
 import {
   composeSecurityMail,
   type MailRequest,
-  prepareMailAfterChange,
+  prepareMailsAfterChange,
   readMailedCompany,
   readRecipient,
   type SecurityChange,
@@ -17,7 +17,7 @@ export const prepareSecurityMail = (
   ctx: Context,
   { companyId, email }: { companyId: string; email: string },
   change: SecurityChange,
-) => prepareMailAfterChange(ctx, { kind: change, companyId, email }, mailSecurityChange);
+) => prepareMailsAfterChange(ctx, [{ kind: change, companyId, email }], mailSecurityChange);
 
 /** Mails an active user about a change of how they sign in. */
 export async function mailSecurityChange(
@@ -46,7 +46,7 @@ export function prepareSecurityConsequences(
   const mail = prepareSecurityMail(ctx, { companyId, email }, change);
   return {
     statements: {
-      mail: mail.statement,
+      mail: mail.statements,
       sessions: endUserSessions(ctx.db, { companyId, userId }, ctx.now(), {
         exceptSessionId: exceptSession,
         condition: HAS_CHANGED_ROWS,
